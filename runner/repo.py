@@ -1,43 +1,19 @@
 """Host-owned bare mirrors: the only repositories in which the host runs git.
 
 A contestant's branch enters as one bundle, one full ref at a time; the host never runs git in a tree that a
-contestant could write. The ``git`` program is called directly, not through a library, because every inherited
-``GIT_*`` variable has to be taken out of the environment (``GIT_DIR`` beats ``-C``) and names are bytes.
+contestant could write.
 """
 
 from __future__ import annotations
 
 import io
-import os
-import re
-import subprocess
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from runner.errors import ConfigError, ContestantError, RigError
-
-FIXED_IDENTITY = {
-    "GIT_AUTHOR_NAME": "bench",
-    "GIT_AUTHOR_EMAIL": "bench@localhost",
-    "GIT_AUTHOR_DATE": "2026-01-01T00:00:00+00:00",
-    "GIT_COMMITTER_NAME": "bench",
-    "GIT_COMMITTER_EMAIL": "bench@localhost",
-    "GIT_COMMITTER_DATE": "2026-01-01T00:00:00+00:00",
-}
-_HARDENED = [
-    "-c", "core.fsmonitor=false",
-    "-c", "core.hooksPath=/dev/null",
-    "-c", "core.attributesFile=/dev/null",
-    "-c", "core.autocrlf=false",
-    "-c", "core.quotePath=false",
-    "-c", "protocol.allow=never",
-    "-c", "safe.bareRepository=explicit",
-    "-c", "safe.directory=*",
-    "-c", "gc.auto=0",
-]  # fmt: skip
-_NAME = re.compile(rb"[\x00-\x1f\x7f]")
+from runner.hostgit import FIXED_IDENTITY, check_ref, git, printable, records
 
 
 @dataclass(frozen=True)
@@ -47,58 +23,6 @@ class TreeFile:
     path: bytes
     mode: str
     blob: str
-
-
-def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for a git child: nothing inherited that redirects git, no user or system configuration."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    env |= {
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_LAZY_FETCH": "1",
-        "LC_ALL": "C.UTF-8",
-    }
-    return env | dict(extra or {})
-
-
-def git(
-    arguments: Sequence[str | bytes],
-    *,
-    git_dir: Path | None = None,
-    stdin: bytes | None = None,
-    extra: Mapping[str, str] | None = None,
-    timeout_s: float = 120,
-    cwd: Path | None = None,
-) -> bytes:
-    """Run git on a host-owned repository and return its standard output. Raises RigError with git's own words."""
-    command: list[str | bytes] = ["git", *_HARDENED]
-    if git_dir is not None:
-        command.append(f"--git-dir={git_dir}")
-    try:
-        done = subprocess.run(
-            [*command, *arguments],
-            input=stdin,
-            stdin=subprocess.DEVNULL if stdin is None else None,
-            capture_output=True,
-            env=clean_environment(extra),
-            timeout=timeout_s,
-            cwd=cwd,
-        )
-    except FileNotFoundError:
-        raise ConfigError("git is not installed", "apt-get install git") from None
-    except subprocess.TimeoutExpired:
-        raise RigError(f"git {_word(arguments)} did not end within {timeout_s:.0f} s") from None
-    if done.returncode:
-        said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
-        raise RigError(f"git {_word(arguments)} failed: {said[-1] if said else f'exit {done.returncode}'}")
-    return done.stdout
-
-
-def _word(arguments: Sequence[str | bytes]) -> str:
-    first = arguments[0] if arguments else ""
-    return first.decode() if isinstance(first, bytes) else first
 
 
 class Mirror:
@@ -143,7 +67,7 @@ class Mirror:
                 f"baseline {baseline} is no commit of {source}", "fetch it there, or mend the entry"
             ) from None
         commit = full.decode().strip()
-        # A single commit with its history, packed there and unpacked here: no ref, tag, reflog or newer object comes along.
+        # One commit with its history, packed there and unpacked here: no ref, tag, reflog or newer object comes.
         pack = git(["pack-objects", "--revs", "--stdout", "-q"], git_dir=git_dir, stdin=f"{commit}\n".encode())
         self.git("unpack-objects", "-q", stdin=pack)
         return commit
@@ -287,35 +211,14 @@ class TreeLimits:
 
     def check(self, mirror: Mirror, commit: str) -> None:
         """Raises ContestantError for a tree over a limit or with a name that could leave it."""
-        count = total = 0
-        out = mirror.git("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
-        for record in out.split(b"\0"):
-            if not record:
-                continue
+        total = 0
+        for count, record in enumerate(records(["ls-tree", "-r", "-l", "-z", "--full-tree", commit], mirror.path), 1):
             meta, _, path = record.partition(b"\t")
             size = meta.split()[-1]
-            count += 1
             total += int(size) if size.isdigit() else 0
             if any(part in (b"", b".", b"..") or part.lower() == b".git" for part in path.split(b"/")):
                 raise ContestantError(f"the tree holds a forbidden name: {printable(path)}")
-        if count > self.paths:
-            raise ContestantError(f"the tree holds {count} paths, more than {self.paths}")
-        if total > self.total_bytes:
-            raise ContestantError(f"the tree holds {total} bytes, more than {self.total_bytes}")
-
-
-def check_ref(ref: str) -> None:
-    """A full branch name and nothing git could take for an option. Raises ConfigError."""
-    ok = (
-        re.fullmatch(r"refs/heads/[A-Za-z0-9][A-Za-z0-9._/-]*", ref)
-        and ".." not in ref
-        and not ref.endswith((".lock", "/"))
-    )
-    if not ok:
-        raise ConfigError(f"{ref!r} is no usable branch name", "branch_scheme may hold letters, digits, . _ - and /")
-
-
-def printable(path: bytes) -> str:
-    """A file name for people and JSON: UTF-8 where it is, otherwise with backslash escapes; no control characters."""
-    text = path.decode("utf-8", "backslashreplace")
-    return _NAME.sub(lambda m: f"\\x{m.group()[0]:02x}".encode(), text.encode()).decode()
+            if count > self.paths:
+                raise ContestantError(f"the tree holds more than {self.paths} paths")
+            if total > self.total_bytes:
+                raise ContestantError(f"the tree holds more than {self.total_bytes} bytes")
