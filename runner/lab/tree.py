@@ -49,6 +49,11 @@ def protected_overlay(mirror: Mirror, baseline: str, commit: str, protected: Seq
 def lay(box: Box, mirror: Mirror, commit: str, branch: str, *, overlay: Overlay | None = None, user: str) -> None:
     """Put the tree at ``/work/repo`` with a repository in which ``branch`` is checked out at ``commit``."""
     _unpack(box, mirror.tar(commit, overlay=overlay), user)
+    give_repository(box, mirror, commit, branch, user=user)
+
+
+def give_repository(box: Box, mirror: Mirror, commit: str, branch: str, *, user: str) -> None:
+    """A new ``.git`` at ``/work/repo`` with ``branch`` at ``commit``; files of the work tree are not touched."""
     with tempfile.TemporaryDirectory(prefix="bench-lay-") as folder:
         bundle = Path(folder) / "branch.bundle"
         mirror.git("update-ref", "refs/bench/lay", commit)

@@ -35,7 +35,9 @@ def write_brief(
     entry = benchmark.entry
     page = mirror.read(baseline, milestone.file)
     if page is None:
-        raise ConfigError(f"{benchmark.index}: {entry.id}: milestones.{milestone.id}.file: {milestone.file} is not in the baseline")
+        raise ConfigError(
+            f"{benchmark.index}: {entry.id}: milestones.{milestone.id}.file: {milestone.file} is not in the baseline"
+        )
     return _environment().get_template("brief.md.j2").render(
         milestone=milestone.id,
         count=len(entry.milestones),
@@ -59,7 +61,9 @@ def write_feedback(command: Command, result: CheckResult, limit: int) -> str:
     tail = plain(text)[-limit:]
     if len(tail) == limit:
         tail = "[...] " + tail.partition("\n")[2]
-    return _environment().get_template("feedback.md.j2").render(verify=shown(command), why=result.why(), tail=tail.strip())
+    return (
+        _environment().get_template("feedback.md.j2").render(verify=shown(command), why=result.why(), tail=tail.strip())
+    )
 
 
 def shown(command: Command) -> str:
@@ -83,5 +87,9 @@ def _without_frontmatter(text: str) -> str:
 
 def _environment() -> Environment:
     return Environment(
-        loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+        loader=FileSystemLoader(_FOLDER),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
     )
