@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.errors import RigError
+from runner.errors import Interrupted, RigError
 from runner.lab.kit import Kit
 from runner.lab.tree import TREE, lay, protected_overlay, tree_digest
 from runner.repo import Mirror
@@ -69,7 +69,7 @@ def run_check(
         lay(box, mirror, commit, branch, overlay=overlay, user=CONTESTANT)
         set_up(kit, box)
         before = tree_digest(box) if watch_tree else None
-        done = run_in(box, command, output)
+        done = run_in(kit, box, command, output)
         changed = None
         if before is not None and not done.timed_out:
             after = tree_digest(box)
@@ -90,18 +90,22 @@ def set_up(kit: Kit, box: Box) -> None:
     step = kit.benchmark.entry.setup
     if step is None:
         return
-    done = run_in(box, step, None)
+    done = run_in(kit, box, step, None)
     if not done.ok:
         said = (done.stderr or done.stdout).decode("utf-8", "backslashreplace").strip().splitlines()
         raise RigError(f"the benchmark's setup failed: {said[-1] if said else done.exit_code}")
 
 
-def run_in(box: Box, command: Command, output: Path | None) -> ExecResult:
-    """A registry command in a box, in the tree."""
-    return box.exec(
+def run_in(kit: Kit, box: Box, command: Command, output: Path | None) -> ExecResult:
+    """A registry command in a box, in the tree. Raises Interrupted when somebody stops the run meanwhile."""
+    done = box.exec(
         command.argv,
         timeout_s=command.timeout_s,
         cwd=f"{TREE}/{command.cwd}" if command.cwd else TREE,
         stdout_to=output.with_name(output.name + ".out") if output else None,
         stderr_to=output.with_name(output.name + ".err") if output else None,
+        cancel=kit.cancel,
     )
+    if kit.cancel.is_set():
+        raise Interrupted("the run was stopped")
+    return done

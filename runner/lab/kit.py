@@ -1,8 +1,10 @@
-"""What every check of one benchmark shares: engine, images, services, limits."""
+"""What every check of one benchmark shares: engine, images, services, limits, and the wish to stop."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from runner.registry.benchmark import Benchmark
 from runner.sandbox.box import Limits
@@ -18,6 +20,12 @@ class Kit:
     engine: Engine
     benchmark: Benchmark
     images: dict[str, ImageUse] = field(default_factory=dict)
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+    def engine_facts(self) -> dict[str, str]:
+        """What of the engine belongs to a run's identity."""
+        info = self.engine.info
+        return {"version": info.version, "storage": info.storage_driver, "cgroup": info.cgroup_version}
 
     @property
     def environment(self) -> dict[str, str]:
@@ -40,7 +48,7 @@ class Kit:
             size_mb=database.size_mb,
         )
 
-    def pod_spec(self, run_id: str, deadline_s: float, **more: object) -> PodSpec:
+    def pod_spec(self, run_id: str, deadline_s: float, *, gateway_socket_dir: Path | None = None) -> PodSpec:
         return PodSpec(
             run_id=run_id,
             trusted_image=self.images["trusted"].tag,
@@ -48,5 +56,5 @@ class Kit:
             limits=self.limits(),
             deadline_s=deadline_s,
             work_mb=self.benchmark.entry.limits.disk_mb,
-            **more,  # type: ignore[arg-type]  # the one optional field, gateway_socket_dir
+            gateway_socket_dir=gateway_socket_dir,
         )

@@ -1,4 +1,4 @@
-"""Lays a commit of the host's mirror out in a container, raw, with the files the registry protects from the baseline."""
+"""Lays a commit of the host's mirror out in a container, raw; protected files come from the baseline."""
 
 from __future__ import annotations
 

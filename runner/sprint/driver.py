@@ -39,7 +39,10 @@ class Progress:
 
 @dataclass
 class Sprint:
-    """One run's development. ``pod`` is open and its contestant's work volume empty."""
+    """One run's development. ``pod`` is open and its work volume empty.
+
+    ``run_wall_s`` bounds the contestant's working time; what the runner needs for verifying is not charged.
+    """
 
     kit: Kit
     mirror: Mirror
@@ -49,7 +52,8 @@ class Sprint:
     pod: Pod
     worker: Worker
     cancel: threading.Event
-    deadline: float
+    run_wall_s: float
+    worked_s: float = 0.0
 
     def drive(self, progress: Progress) -> None:
         """Fill ``progress`` until the outcome stands.
@@ -71,20 +75,20 @@ class Sprint:
         feedback = ""
         entry = self.kit.benchmark.entry
         for number in range(1, entry.attempts + 1):
-            started = time.monotonic()
+            before_s = self.worked_s
             self.run.event("attempt_start", milestone=milestone.id, number=number)
             work = self._work(milestone, number, feedback, progress)
             if not work.counted:
-                self._record(progress, milestone, number, started, work, None)
+                self._record(progress, milestone, number, before_s, work, None)
                 raise (ProviderError if work.cause == "provider" else RigError)(work.detail or work.ended)
             if work.ended == "cancelled":
-                self._record(progress, milestone, number, started, work, None)
+                self._record(progress, milestone, number, before_s, work, None)
                 raise Interrupted("the run was stopped")
             command = entry.command(milestone.verify)
             result = self._verify(milestone, number, progress.head, command)
             last_try = number == entry.attempts or work.ended == "cap"
             steps = self._steps(milestone, progress.head) if last_try and not result.passed else []
-            self._record(progress, milestone, number, started, work, result, steps)
+            self._record(progress, milestone, number, before_s, work, result, steps)
             if result.passed:
                 return True
             if last_try:
@@ -95,7 +99,7 @@ class Sprint:
     def _work(self, milestone: Milestone, number: int, feedback: str, progress: Progress) -> Work:
         """One attempt in a fresh contestant container; its work is copied out on every path."""
         entry = self.kit.benchmark.entry
-        wall_s = min(float(entry.limits.attempt_wall_s), self.deadline - time.monotonic())
+        wall_s = min(float(entry.limits.attempt_wall_s), self.run_wall_s - self.worked_s)
         if wall_s <= 1:
             return Work("timeout", cause="timeout", detail=f"the run's {entry.limits.run_wall_s} s were used up")
         brief = write_brief(
@@ -115,7 +119,11 @@ class Sprint:
             set_up(self.kit, box)
             self.run.event("agent_start", milestone=milestone.id, number=number)
             task = Task(box, self.mirror, milestone, number, brief, wall_s, logs, self.cancel)
-            work = self.worker.work(task)
+            started = time.monotonic()
+            try:
+                work = self.worker.work(task)
+            finally:
+                self.worked_s += time.monotonic() - started
             self.run.event("agent_end", milestone=milestone.id, number=number, ended=work.ended, detail=work.detail)
         finally:
             box.remove()
@@ -159,7 +167,7 @@ class Sprint:
         )  # fmt: skip
 
     def _record(
-        self, progress: Progress, milestone: Milestone, number: int, started: float, work: Work,
+        self, progress: Progress, milestone: Milestone, number: int, before_s: float, work: Work,
         result: CheckResult | None, steps: list[str] | None = None,
     ) -> None:  # fmt: skip
         passed = result is not None and result.passed
@@ -167,7 +175,7 @@ class Sprint:
         cause = work.cause if not passed else None
         record = AttemptRecord(
             milestone=milestone.id, number=number, counted=work.counted, passed=passed, head=progress.head,
-            ended=work.ended, cause=cause, detail=detail, wall_s=round(time.monotonic() - started, 3),
+            ended=work.ended, cause=cause, detail=detail, wall_s=round(self.worked_s - before_s, 3),
             verify_exit=result.exit_code if result else None, steps_passed=steps or [],
         )  # fmt: skip
         progress.attempts.append(record)
