@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal
 
 from runner.errors import BuildError
+from runner.sandbox.command import Log
 from runner.sandbox.debian import SUITE, bootstrap
 from runner.sandbox.images import HasClient, Image, ImageSpec, build_lock, ensure, find_image
 
-Log = Callable[[str], None]
 Source = Literal["registry", "mmdebstrap", "debootstrap"]
 
 IMAGES = Path(__file__).resolve().parents[2] / "images"
@@ -136,5 +136,5 @@ def import_bootstrapped(engine: HasClient, *, log: Log, env: Mapping[str, str]) 
         ]
         log(f"importing {rootfs.tar.stat().st_size >> 20} MiB into the engine")
         engine.client.api.import_image_from_file(
-            str(rootfs.tar), repository=PARENT, tag=cast(str, rootfs.tool), changes=changes
+            str(rootfs.tar), repository=PARENT, tag=rootfs.tool, changes=changes
         )

@@ -83,7 +83,12 @@ def _examine(path: str, env: Mapping[str, str]) -> BuildCli | str:
 def _ask(argv: list[str], env: Mapping[str, str]) -> str | None:
     try:
         done = subprocess.run(
-            argv, env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_SECONDS, check=False
+            argv,
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -6,25 +6,16 @@ yields an image id, so a build that fails can never become what a tag names.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
 import tempfile
-import threading
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
 
 from runner.errors import BuildError, DiskFull
 from runner.sandbox.buildcli import BuildCli, ca_bundle, needs_host_network, proxy_settings
+from runner.sandbox.command import Log, follow
 
 BUILD_SECONDS = 1800.0
-KEPT_LINES = 60
 CA_SECRET = "ca"
-
-Log = Callable[[str], None]
 
 
 def build(
@@ -78,54 +69,10 @@ def _environment(cli: BuildCli, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _run(argv: list[str], env: dict[str, str], *, name: str, log: Log, timeout_s: float) -> None:
-    tail: deque[str] = deque(maxlen=KEPT_LINES)
-    late = threading.Event()
-    process = subprocess.Popen(
-        argv,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-
-    def expire() -> None:
-        late.set()
-        _end(process)
-
-    timer = threading.Timer(timeout_s, expire)
-    timer.start()
-    try:
-        assert process.stdout is not None
-        _drain(process.stdout, tail, log)
-        code = process.wait()
-    finally:
-        timer.cancel()
-        _end(process)
-    if late.is_set():
+    outcome = follow(argv, env=env, log=log, timeout_s=timeout_s)
+    if outcome.timed_out:
         raise BuildError(f"building {name} took longer than {timeout_s:.0f} s")
-    if code != 0:
-        said = "\n".join(tail)
-        if "no space left on device" in said.lower():
-            raise DiskFull(f"the engine's disk is full; building {name} stopped", "docker image prune")
-        raise BuildError(f"building {name} failed: {_reason(tail)}", "the build's output says more")
-
-
-def _drain(stream: IO[bytes], tail: deque[str], log: Log) -> None:
-    for raw in stream:
-        line = raw.decode(errors="replace").rstrip()
-        if line:
-            tail.append(line)
-            log(line)
-
-
-def _reason(tail: deque[str]) -> str:
-    marked = [line for line in tail if "error" in line.lower()]
-    return (marked or list(tail) or ["no output"])[-1]
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    if outcome.disk_full:
+        raise DiskFull(f"the engine's disk is full; building {name} stopped", "docker image prune")
+    if not outcome.ok:
+        raise BuildError(f"building {name} failed: {outcome.reason}", "the build's output says more")

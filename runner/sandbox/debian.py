@@ -5,17 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
-import tempfile
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from runner.errors import BuildError, DiskFull
+from runner.sandbox.command import Log, follow
 
-Log = Callable[[str], None]
 Tool = Literal["mmdebstrap", "debootstrap"]
 
 SUITE = "bookworm"
@@ -31,6 +28,7 @@ DPKG_OPTIONS = (
     "path-exclude=/usr/share/info/*",
     "path-exclude=/usr/share/locale/*",
 )
+LEFTOVERS = ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/man", "usr/share/locale", "var/log")
 
 
 @dataclass(frozen=True)
@@ -74,12 +72,22 @@ def _search_path(env: Mapping[str, str]) -> str:
 def _install_tool(log: Log, env: Mapping[str, str]) -> Tool:
     fix = "apt-get install mmdebstrap, or give the engine a registry that has debian:bookworm-slim"
     if os.geteuid() != 0 or not shutil.which("apt-get", path=_search_path(env)):
-        raise BuildError("no container registry answers and neither mmdebstrap nor debootstrap is installed", fix)
+        raise BuildError(
+            "no container registry answers and neither mmdebstrap nor debootstrap is installed", fix
+        )
     quiet = {**env, "DEBIAN_FRONTEND": "noninteractive"}
     _run(["apt-get", "-q", "update"], log, quiet, INSTALL_SECONDS, must=False)
     for package in ("mmdebstrap", "debootstrap"):
         log(f"installing {package} with apt-get, to bootstrap the base image")
-        argv = ["apt-get", "-q", "install", "-y", "--no-install-recommends", package, "debian-archive-keyring"]
+        argv = [
+            "apt-get",
+            "-q",
+            "install",
+            "-y",
+            "--no-install-recommends",
+            package,
+            "debian-archive-keyring",
+        ]
         _run(argv, log, quiet, INSTALL_SECONDS, must=False)
         tool = _find_tool(env)
         if tool:
@@ -89,7 +97,6 @@ def _install_tool(log: Log, env: Mapping[str, str]) -> Tool:
 
 def _mmdebstrap(tar: Path, log: Log, env: Mapping[str, str]) -> None:
     options = [f"--dpkgopt={option}" for option in DPKG_OPTIONS]
-    # gzip'ed or not is told by the name; the engine's import wants it plain.
     argv = ["mmdebstrap", "--variant=minbase", *options, SUITE, str(tar)]
     _run(argv, log, {**env, "SOURCE_DATE_EPOCH": EPOCH}, BOOTSTRAP_SECONDS)
 
@@ -115,7 +122,7 @@ def finish_debootstrap(root: Path) -> None:
     )
     (root / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
     (root / "etc/dpkg/dpkg.cfg.d/99slim").write_text("".join(f"{option}\n" for option in DPKG_OPTIONS))
-    for leftover in ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/man", "usr/share/locale", "var/log"):
+    for leftover in LEFTOVERS:
         for path in (root / leftover).rglob("*"):
             if path.is_file() and not path.is_symlink():
                 path.unlink()
@@ -124,26 +131,12 @@ def finish_debootstrap(root: Path) -> None:
 
 
 def _run(argv: list[str], log: Log, env: Mapping[str, str], seconds: float, *, must: bool = True) -> None:
-    tail: deque[str] = deque(maxlen=20)
-    with tempfile.TemporaryFile() as output:
-        try:
-            done = subprocess.run(
-                argv,
-                env={**env, "PATH": _search_path(env)},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise BuildError(f"{argv[0]} took longer than {seconds:.0f} s", "is a Debian mirror reachable?") from None
-        output.seek(0)
-        tail.extend(line.decode(errors="replace").rstrip() for line in output)
-    for line in tail:
-        log(line)
-    if done.returncode != 0 and must:
-        if any("no space left on device" in line.lower() for line in tail):
-            raise DiskFull(f"the disk is full; {argv[0]} stopped", "free some space below the temporary directory")
-        last = tail[-1] if tail else "no output"
-        raise BuildError(f"{argv[0]} failed: {last}", "is a Debian mirror reachable?")
+    outcome = follow(argv, env={**env, "PATH": _search_path(env)}, log=log, timeout_s=seconds)
+    if outcome.ok or not must:
+        return
+    if outcome.disk_full:
+        raise DiskFull(
+            f"the disk is full; {argv[0]} stopped", "free some space below the temporary directory"
+        )
+    why = f"took longer than {seconds:.0f} s" if outcome.timed_out else f"failed: {outcome.reason}"
+    raise BuildError(f"{argv[0]} {why}", "is a Debian mirror reachable?")

@@ -8,7 +8,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from runner.errors import BuildError
 from runner.sandbox.buildcli import find_cli
 from runner.sandbox.buildkit import build
+from runner.sandbox.command import Log
 from runner.sandbox.context import context_hash, stage
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ class Image:
     seconds: float
 
 
-def ensure(
-    engine: HasClient, spec: ImageSpec, *, log: Callable[[str], None], env: Mapping[str, str] | None = None
-) -> Image:
+def ensure(engine: HasClient, spec: ImageSpec, *, log: Log, env: Mapping[str, str] | None = None) -> Image:
     """The image of `spec`, built unless it exists. Raises BuildError or DiskFull; no tag is then made."""
     started = time.monotonic()
     if not (spec.context / spec.dockerfile).is_file():
@@ -78,7 +77,7 @@ def ensure(
 
 
 def spec_hash(spec: ImageSpec, parent_ids: Mapping[str, str], context: str) -> str:
-    """SHA-256 (hex) of everything that decides the image. Proxies and the CA bundle do not: they only carry."""
+    """SHA-256 (hex) of all that decides the image. Proxies and CA bundle only carry: not among it."""
     facts = {
         "context": context,
         "dockerfile": spec.dockerfile,
@@ -111,7 +110,7 @@ def _build(
     spec: ImageSpec,
     digest: str,
     parent_ids: Mapping[str, str],
-    log: Callable[[str], None],
+    log: Log,
     env: Mapping[str, str],
 ) -> str:
     cli = find_cli(env)
@@ -141,7 +140,7 @@ def _build(
 
 
 @contextmanager
-def build_lock(tag: str, log: Callable[[str], None]) -> Iterator[None]:
+def build_lock(tag: str, log: Log) -> Iterator[None]:
     """One builder of `tag` at a time on this host; the kernel frees it when its holder dies."""
     folder = lock_dir()
     path = folder / (hashlib.sha256(tag.encode()).hexdigest()[:32] + ".lock")
