@@ -1,0 +1,110 @@
+"""A benchmark, resolved: the entry, where its files lie, and the hash of all that decides a run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.errors import ConfigError
+from runner.registry.load import pick, read_entries
+from runner.schema.base import digest
+from runner.schema.entry import Entry
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """``home`` is the folder of ``index.md``; ``files`` maps every file the entry names (relative to home) to sha256."""
+
+    entry: Entry
+    index: Path
+    home: Path
+    source: Path
+    files: dict[str, str]
+    hash: str
+
+    @property
+    def id(self) -> str:
+        return self.entry.id
+
+    def path(self, relative: str) -> Path:
+        """A path the entry names, beside the registry."""
+        return self.home / relative
+
+    @property
+    def runs_dir(self) -> Path:
+        return (self.home / self.entry.runs_dir).resolve()
+
+    @property
+    def reports_dir(self) -> Path:
+        return (self.home / self.entry.reports_dir).resolve()
+
+    @property
+    def workspaces_dir(self) -> Path:
+        return (self.source / self.entry.workspaces_dir).resolve()
+
+
+def load_benchmark(index: Path, benchmark: str) -> Benchmark:
+    """Read, check and resolve one entry.
+
+    Raises UsageError for an unknown id and ConfigError for a named file or folder that is not there,
+    an empty milestone list or a milestone file that appears nowhere.
+    """
+    index = index.resolve()
+    entry = pick(read_entries(index), benchmark, index)
+    home = index.parent
+    source = (home / Path(entry.source_repo).expanduser()).resolve()
+    if not source.is_dir():
+        raise ConfigError(f"{index}: {entry.id}: source_repo: there is no folder {source}")
+    if not entry.milestones:
+        raise ConfigError(
+            f"{index}: {entry.id}: milestones: the list is empty", "a plan without milestones has nothing to measure"
+        )
+    files: dict[str, str] = {}
+    for key, relative in _named(entry):
+        path = home / relative
+        if not path.exists():
+            raise ConfigError(f"{index}: {entry.id}: {key}: there is no {path}")
+        for found in _walk(path):
+            files[found.relative_to(home).as_posix() if found.is_relative_to(home) else str(found)] = file_hash(found)
+    return Benchmark(
+        entry=entry,
+        index=index,
+        home=home,
+        source=source,
+        files=files,
+        hash=digest({"entry": entry.model_dump(mode="json"), "files": files}),
+    )
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of mode bit and content: a file that becomes executable is another file."""
+    with path.open("rb") as handle:
+        content = hashlib.file_digest(handle, "sha256").hexdigest()
+    return f"{'x' if os.access(path, os.X_OK) else '-'}{content}"
+
+
+def _named(entry: Entry) -> list[tuple[str, str]]:
+    """Every file and folder beside the registry that an entry names, with its key."""
+    named: list[tuple[str, str]] = []
+    for key in ("etalon_dir", "mutations_dir", "probes_dir", "held_out_dir", "placebos_dir", "graded", "flawed"):
+        value = getattr(entry, key)
+        if value:
+            named.append((key, value))
+    named += [("reference", patch) for patch in entry.reference]
+    if entry.image:
+        named.append(("image.context", entry.image.context))
+    if entry.services.database:
+        named.append(("services.database.image.context", entry.services.database.image.context))
+    if entry.criterion:
+        named.append(("criterion.dir", entry.criterion.dir))
+        if entry.criterion.image:
+            named.append(("criterion.image.context", entry.criterion.image.context))
+    return named
+
+
+def _walk(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    return sorted(p for p in path.rglob("*") if p.is_file() and "__pycache__" not in p.parts)

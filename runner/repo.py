@@ -1,0 +1,224 @@
+"""Host-owned bare mirrors: the only repositories in which the host runs git.
+
+A contestant's branch enters as one bundle, one full ref at a time; the host never runs git in a tree that a
+contestant could write.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.errors import ConfigError, ContestantError, RigError
+from runner.hostgit import FIXED_IDENTITY, check_ref, git, printable, records
+
+
+@dataclass(frozen=True)
+class TreeFile:
+    """One entry of a tree: ``mode`` as git writes it (100644, 100755, 120000, 160000)."""
+
+    path: bytes
+    mode: str
+    blob: str
+
+
+class Mirror:
+    """A bare repository of the host's own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def git(self, *arguments: str | bytes, stdin: bytes | None = None, **more: str) -> bytes:
+        return git(arguments, git_dir=self.path, stdin=stdin, extra=more or None)
+
+    @classmethod
+    def create(cls, path: Path, source: Path, baseline: str) -> tuple[Mirror, str]:
+        """A new mirror that holds the baseline commit and nothing newer; returns it and the full commit id.
+
+        ``source`` is a git repository, or a plain folder, which becomes one commit with a fixed author and date
+        (so its id is a hash of its content). Raises ConfigError where the baseline does not resolve.
+        """
+        path.mkdir(parents=True)
+        git(["init", "-q", "--bare", "--initial-branch=baseline", str(path)])
+        mirror = cls(path)
+        if (source / ".git").exists() or (source / "HEAD").is_file():
+            commit = mirror._fetch_commit(source, baseline)
+        else:
+            commit = mirror._commit_folder(source)
+            if not commit.startswith(baseline.lower()) or len(baseline) < 7:
+                raise ConfigError(
+                    f"baseline {baseline} is not what {source} holds: that folder's commit is {commit}",
+                    "a frozen program never changes: undo the edit (git status), or freeze it under a new id",
+                )
+        mirror.git("update-ref", "refs/heads/baseline", commit)
+        return mirror, commit
+
+    def _fetch_commit(self, source: Path, baseline: str) -> str:
+        git_dir = source / ".git" if (source / ".git").is_dir() else source
+        try:
+            full = git(
+                ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{baseline}^{{commit}}"], git_dir=git_dir
+            )
+        except RigError:
+            raise ConfigError(
+                f"baseline {baseline} is no commit of {source}", "fetch it there, or mend the entry"
+            ) from None
+        commit = full.decode().strip()
+        # One commit with its history, packed there and unpacked here: no ref, tag, reflog or newer object comes.
+        pack = git(["pack-objects", "--revs", "--stdout", "-q"], git_dir=git_dir, stdin=f"{commit}\n".encode())
+        self.git("unpack-objects", "-q", stdin=pack)
+        return commit
+
+    def _commit_folder(self, source: Path) -> str:
+        index = self.path / "folder.index"
+        more = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(source), "GIT_DIR": str(self.path)}
+        git(["add", "--all", "."], extra=more, cwd=source)
+        tree = git(["write-tree"], extra=more).decode().strip()
+        index.unlink(missing_ok=True)
+        message = b"Baseline\n"
+        return self.git("commit-tree", tree, stdin=message, **FIXED_IDENTITY).decode().strip()
+
+    def import_bundle(self, bundle: Path, ref: str, limits: TreeLimits) -> str:
+        """Fetch exactly one full ref out of a bundle that a contestant could have shaped; returns the head.
+
+        Raises ContestantError for a bundle that is cut, forged or too large, or a tree with forbidden names.
+        """
+        check_ref(ref)
+        try:
+            git(
+                ["-c", "protocol.file.allow=always", "fetch", "-q", "--no-tags", "--no-write-fetch-head",
+                 "--no-auto-maintenance", "--end-of-options", str(bundle), f"+{ref}:{ref}"],
+                git_dir=self.path,
+            )  # fmt: skip
+            self.git("fsck", "--strict", "--no-dangling", "--no-reflogs", "--connectivity-only", ref)
+            self.git("fsck", "--no-dangling", "--no-reflogs", ref)
+        except RigError as error:
+            raise ContestantError(f"the branch cannot be taken over: {error.what}") from None
+        head = self.head(ref)
+        limits.check(self, head)
+        return head
+
+    def head(self, ref: str) -> str:
+        """The commit a full ref or an id names. Raises RigError where there is none."""
+        return self.git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
+
+    def has_ancestor(self, ancestor: str, commit: str) -> bool:
+        try:
+            self.git("merge-base", "--is-ancestor", ancestor, commit)
+        except RigError:
+            return False
+        return True
+
+    def changed_paths(self, base: str, head: str) -> list[bytes]:
+        """Every path that differs between two commits; a rename shows both sides."""
+        out = self.git("diff-tree", "-r", "--no-renames", "--name-only", "-z", "--no-ext-diff", base, head)
+        return [p for p in out.split(b"\0") if p]
+
+    def diff_lines(self, base: str, head: str) -> int:
+        """Added + removed lines of text between two commits."""
+        out = self.git(
+            "diff-tree", "-r", "--no-renames", "--numstat", "-z", "--no-ext-diff", "--no-textconv", base, head
+        )
+        total = 0
+        for record in out.split(b"\0"):
+            added, _, rest = record.partition(b"\t")
+            removed = rest.partition(b"\t")[0]
+            if added.isdigit() and removed.isdigit():
+                total += int(added) + int(removed)
+        return total
+
+    def tree(self, commit: str) -> list[TreeFile]:
+        out = self.git("ls-tree", "-r", "-z", "--full-tree", commit)
+        files = []
+        for record in out.split(b"\0"):
+            if record:
+                meta, _, path = record.partition(b"\t")
+                mode, _, blob = meta.decode().split(" ")
+                files.append(TreeFile(path, mode, blob))
+        return files
+
+    def blobs(self, files: Sequence[TreeFile]) -> Iterator[tuple[TreeFile, bytes]]:
+        """Contents of a tree's files, raw: no attribute, filter or line-ending rule is applied."""
+        wanted = [f for f in files if f.mode != "160000"]
+        out = self.git("cat-file", "--batch", stdin="".join(f"{f.blob}\n" for f in wanted).encode())
+        at = 0
+        for file in wanted:
+            end = out.index(b"\n", at)
+            size = int(out[at:end].rsplit(b" ", 1)[1])
+            yield file, out[end + 1 : end + 1 + size]
+            at = end + 1 + size + 1
+
+    def read(self, commit: str, path: str) -> bytes | None:
+        """One file of a commit, or None where it has none of that name."""
+        match = [f for f in self.tree(commit) if f.path == path.encode()]
+        return next(content for _, content in self.blobs(match)) if match else None
+
+    def grep(self, commit: str, needle: str, exclude: Sequence[str]) -> list[str]:
+        """Paths of a commit whose content holds ``needle`` (a fixed string), but for excluded folders."""
+        skipped = tuple(f"{folder.rstrip('/')}/".encode() for folder in exclude)
+        files = [f for f in self.tree(commit) if not f.path.startswith(skipped)] if skipped else self.tree(commit)
+        return sorted(printable(f.path) for f, content in self.blobs(files) if needle.encode() in content)
+
+    def tar(self, commit: str, *, overlay: Mapping[bytes, tuple[str, bytes] | None] | None = None) -> bytes:
+        """A commit's tree as an uncompressed tar, raw. ``overlay`` replaces paths (None removes one)."""
+        overlay = overlay or {}
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT, errors="surrogateescape") as archive:
+            for file, content in self.blobs([f for f in self.tree(commit) if not shadowed(f.path, overlay)]):
+                _add(archive, file.path, file.mode, content)
+            for path, replacement in sorted(overlay.items()):
+                if replacement is not None:
+                    _add(archive, path, *replacement)
+        return buffer.getvalue()
+
+    def bundle(self, target: Path, ref: str) -> None:
+        """Write one ref, with its whole history, to a bundle file."""
+        self.git("bundle", "create", "-q", str(target), ref)
+
+
+def shadowed(path: bytes, overlay: Mapping[bytes, object]) -> bool:
+    """True where a path of the tree is replaced, or lies below or above a replaced one (a link in its way)."""
+    if path in overlay:
+        return True
+    parts = path.split(b"/")
+    return any(b"/".join(parts[:n]) in overlay for n in range(1, len(parts))) or any(
+        other.startswith(path + b"/") for other in overlay
+    )
+
+
+def _add(archive: tarfile.TarFile, path: bytes, mode: str, content: bytes) -> None:
+    info = tarfile.TarInfo(path.decode("utf-8", "surrogateescape"))
+    info.uid = info.gid = 1000
+    info.mtime = 1_767_225_600
+    if mode == "120000":
+        info.type, info.linkname = tarfile.SYMTYPE, content.decode("utf-8", "surrogateescape")
+        archive.addfile(info)
+        return
+    info.mode = 0o755 if mode == "100755" else 0o644
+    info.size = len(content)
+    archive.addfile(info, io.BytesIO(content))
+
+
+@dataclass(frozen=True)
+class TreeLimits:
+    """What a contestant's tree may be: number of paths, bytes in all, and plain names."""
+
+    paths: int = 50_000
+    total_bytes: int = 1 << 30
+
+    def check(self, mirror: Mirror, commit: str) -> None:
+        """Raises ContestantError for a tree over a limit or with a name that could leave it."""
+        total = 0
+        for count, record in enumerate(records(["ls-tree", "-r", "-l", "-z", "--full-tree", commit], mirror.path), 1):
+            meta, _, path = record.partition(b"\t")
+            size = meta.split()[-1]
+            total += int(size) if size.isdigit() else 0
+            if any(part in (b"", b".", b"..") or part.lower() == b".git" for part in path.split(b"/")):
+                raise ContestantError(f"the tree holds a forbidden name: {printable(path)}")
+            if count > self.paths:
+                raise ContestantError(f"the tree holds more than {self.paths} paths")
+            if total > self.total_bytes:
+                raise ContestantError(f"the tree holds more than {self.total_bytes} bytes")

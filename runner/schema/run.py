@@ -1,0 +1,120 @@
+"""A run: the lock that decides it, its states, and its result."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from runner.schema.arm import Arm
+from runner.schema.base import Strict
+from runner.schema.cell import Cell
+from runner.schema.score import Composite
+
+Cause = Literal["model", "context", "provider", "rig", "timeout", "cancelled"]
+StateName = Literal["preparing", "developing", "copied", "measuring", "reporting", "done", "invalid", "cancelled"]
+
+
+class ImageUse(Strict):
+    """An image as it was used: its content-hash tag and the engine's own id (sha256 of its config)."""
+
+    tag: str
+    id: str
+    source: str | None = None
+
+
+class RunLock(Strict):
+    """Everything that decides a run; written once, before anything is started."""
+
+    schema_: Literal["bench/lock/1"] = "bench/lock/1"
+    run_id: str
+    sample: int
+    benchmark: str
+    benchmark_hash: str
+    baseline: str
+    branch: str
+    arm: Arm
+    images: dict[str, ImageUse]
+    limits: dict[str, Any]
+    attempts: int
+    environment: dict[str, str]
+    runner_version: str
+    formula: str
+    templates: str
+    series: str
+    price_snapshot: str | None = None
+    engine: dict[str, str] = {}
+
+
+class State(Strict):
+    """One line of ``states.jsonl``."""
+
+    schema_: Literal["bench/state/1"] = "bench/state/1"
+    at: str
+    state: StateName
+    detail: str = ""
+
+
+class AttemptRecord(Strict):
+    """One go at one milestone. ``counted`` is false when the rig or the provider ended it."""
+
+    milestone: str
+    number: int
+    counted: bool
+    passed: bool
+    head: str | None
+    ended: str
+    cause: Cause | None = None
+    detail: str = ""
+    wall_s: float
+    verify_exit: int | None = None
+    steps_passed: list[str] = []
+
+
+class Tokens(Strict):
+    """Canonical token counts: input without cache, cache reads, cache writes, output with reasoning inside."""
+
+    uncached_input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+    reasoning: int = 0
+
+    @property
+    def input_side(self) -> int:
+        return self.uncached_input + self.cache_read + self.cache_write
+
+
+class RunResult(Strict):
+    """What came out: ``result.json``."""
+
+    schema_: Literal["bench/result/1"] = "bench/result/1"
+    run_id: str
+    sample: int
+    benchmark: str
+    arm: Arm
+    arm_id: str
+    outcome: str
+    cause: Cause | None
+    detail: str
+    attempts: list[AttemptRecord]
+    head: str | None
+    diff_lines: int | None
+    wall_s: float
+    started_at: str
+    tokens: Tokens | None
+    tokens_reason: str | None = None
+    requests: int | None = None
+    models_served: list[str] = []
+    cost: Cell
+    code: Composite
+    agentic: Composite
+    review: Cell
+    freeze: Cell
+    revision: int = 1
+
+
+class Manifest(Strict):
+    """Hashes of every file of the run directory, itself named in the history chain."""
+
+    schema_: Literal["bench/manifest/1"] = "bench/manifest/1"
+    run_id: str
+    files: dict[str, str]

@@ -1,0 +1,56 @@
+"""Scores: what a layer found. Byte-identical for the same branch, scorer and image: no time, no path."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from runner.schema.base import Strict
+from runner.schema.cell import Cell
+
+EvidenceClass = Literal["black-box", "in-process", "files"]
+
+
+class Gate(Strict):
+    """One pass/fail check. ``passed`` null: it could not be measured, for ``reason``.
+
+    ``evidence`` holds short facts (exit code, offending paths), never output, time or container ids.
+    """
+
+    id: str
+    passed: bool | None
+    evidence: dict[str, Any]
+    evidence_class: EvidenceClass
+    reason: str | None = None
+
+
+class Component(Strict):
+    """One weighted line of a layer. ``earned`` null leaves the denominator (the rig's fault, never the model's)."""
+
+    id: str
+    weight: float
+    earned: float | None
+    arithmetic: str
+    reason: str | None = None
+
+
+class Score(Strict):
+    """One layer's result, as stored in ``scores/<layer>.json``."""
+
+    schema_: Literal["bench/score/1"] = "bench/score/1"
+    layer: Literal["gates", "corpus", "mutations", "process", "cost", "review"]
+    scorer_version: str
+    gates: list[Gate] = []
+    figures: dict[str, Cell] = {}
+    components: list[Component] = []
+    reason: str | None = None
+
+
+class Composite(Strict):
+    """Folded layers: ``earned`` of ``available`` points, as 0 to 100, or null with the reason."""
+
+    value: float | None
+    earned: float
+    available: float
+    total: float
+    excluded: list[str] = []
+    reason: str | None = None

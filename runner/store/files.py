@@ -1,0 +1,100 @@
+"""Writing so that a reader sees the old file or the new one, never half; and lines that never tear."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from runner.errors import DiskFull, RigError
+from runner.schema.base import canonical
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Replace ``path`` at once (temporary file beside it, flushed, renamed). Raises DiskFull."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as handle:
+            handle.write(content)
+            handle.flush()
+            os.fsync(handle.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise disk_error(error, path) from None
+
+
+def write_record(path: Path, record: BaseModel) -> None:
+    """One record as readable JSON, same bytes for same content."""
+    data = json.loads(canonical(record))
+    text = json.dumps(data, indent=2, sort_keys=True, ensure_ascii=True, allow_nan=False)
+    write_atomic(path, text.encode("ascii") + b"\n")
+
+
+def read_record(path: Path, model: type[M]) -> M:
+    """Raises RigError naming the file where it is absent or not of that schema."""
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        raise RigError(f"{path} is not there") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise RigError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def append_line(path: Path, record: BaseModel | dict[str, Any]) -> None:
+    """Append one JSON line with a single write call, so that lines of several writers never mix."""
+    line = canonical(record).encode("ascii") + b"\n"
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if os.write(descriptor, line) != len(line):
+                raise OSError(errno.ENOSPC, "short write")
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise disk_error(error, path) from None
+
+
+def read_lines(path: Path, model: type[M]) -> list[M]:
+    """All records of a line file. A last line without its newline was being written when its writer died and is
+    left out; a broken line anywhere else is an error. Splits at ``\\n`` alone.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    *lines, _torn = data.split(b"\n")
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(model.model_validate_json(line))
+        except ValidationError as error:
+            raise RigError(f"{path}: line {number} is broken: {error.errors()[0]['msg']}") from None
+    return found
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """An exclusive lock among processes of this machine, freed when its holder dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def disk_error(error: OSError, path: Path) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return DiskFull(
+            f"no space left to write {path}", "free some (bench prune, bench images --prune), then run again"
+        )
+    return RigError(f"{path} cannot be written: {error.strerror or error}")

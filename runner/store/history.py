@@ -1,0 +1,58 @@
+"""``history.jsonl``: append-only, hash-chained, the truth. ``history.md`` is a view of it, written anew each time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from runner.errors import ProofError
+from runner.schema.history import GENESIS, HistoryRecord
+from runner.store.files import append_line, locked, read_lines, write_atomic
+
+
+class History:
+    """The chain that lies beside ``runs_dir``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "history.jsonl"
+        self.view = folder / "history.md"
+
+    def records(self) -> list[HistoryRecord]:
+        return read_lines(self.file, HistoryRecord)
+
+    def append(self, draft: HistoryRecord, columns: list[str]) -> HistoryRecord:
+        """Chain one record on, whatever ``seq`` and ``prev`` the draft carries. A run has one row: raises ProofError
+        for a second one, and where the chain is broken already.
+        """
+        with locked(self.file.with_name(".history.lock")):
+            records = self.verify()
+            if any(r.run_id == draft.run_id for r in records):
+                raise ProofError(f"run {draft.run_id} has a row already")
+            last = records[-1].hash if records else GENESIS
+            record = draft.model_copy(update={"seq": len(records) + 1, "prev": last}).sealed()
+            append_line(self.file, record)
+            self.render([*records, record], columns)
+        return record
+
+    def verify(self) -> list[HistoryRecord]:
+        """All records, the chain proven. Raises ProofError naming the first record that does not fit."""
+        previous = GENESIS
+        records = self.records()
+        for number, record in enumerate(records, 1):
+            if record.seq != number or record.prev != previous or record.hash != record.expected_hash():
+                raise ProofError(f"{self.file}: record {number} ({record.run_id}) was changed or lost its predecessor")
+            previous = record.hash
+        return records
+
+    def render(self, records: list[HistoryRecord], columns: list[str]) -> None:
+        lines = [
+            "# History",
+            "",
+            "A view of `history.jsonl`, which is the truth; written by the runner.",
+            "",
+            f"| {' | '.join(columns)} |",
+            f"|{'|'.join(' --- ' for _ in columns)}|",
+        ]
+        for record in records:
+            cells = [record.cells.get(column, "-").replace("|", "\\|").replace("\n", " ") for column in columns]
+            lines.append(f"| {' | '.join(cells)} |")
+        write_atomic(self.view, "\n".join(lines).encode("utf-8") + b"\n")
