@@ -8,9 +8,8 @@ const LINE_BYTES = 4_096;
 /** The whole body as one JSON value. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
   let text = '';
-  request.setEncoding('utf8');
-  for await (const chunk of request) {
-    text += chunk as string;
+  for await (const chunk of chunks(request)) {
+    text += chunk;
     if (text.length > JSON_BYTES) throw tooLarge(`a body has at most ${JSON_BYTES} characters`);
   }
   return parse(text, 'the body');
@@ -20,9 +19,8 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
 export async function* readLines(request: IncomingMessage, most: number): AsyncGenerator<unknown> {
   let pending = '';
   let count = 0;
-  request.setEncoding('utf8');
-  for await (const chunk of request) {
-    pending += chunk as string;
+  for await (const chunk of chunks(request)) {
+    pending += chunk;
     let end = pending.indexOf('\n');
     while (end >= 0) {
       const line = pending.slice(0, end).trim();
@@ -40,6 +38,12 @@ export async function* readLines(request: IncomingMessage, most: number): AsyncG
     if (++count > most) throw tooLarge(`an upload has at most ${most} lines`);
     yield parse(pending, `line ${count}`);
   }
+}
+
+/** The body's text. Who stops early leaves the connection open: the answer still goes out on it. */
+function chunks(request: IncomingMessage): AsyncIterable<string> {
+  request.setEncoding('utf8');
+  return request.iterator({ destroyOnReturn: false }) as AsyncIterable<string>;
 }
 
 function parse(text: string, what: string): unknown {
