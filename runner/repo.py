@@ -56,7 +56,11 @@ class Mirror:
         mirror.git("update-ref", "refs/heads/baseline", commit)
         return mirror, commit
 
-    def _fetch_commit(self, source: Path, baseline: str) -> str:
+    def adopt(self, source: Path, branch: str) -> str:
+        """The head of a branch in somebody's clone, its objects copied here. Raises ConfigError where there is none."""
+        return self._fetch_commit(source, branch, what="branch")
+
+    def _fetch_commit(self, source: Path, baseline: str, what: str = "baseline") -> str:
         git_dir = source / ".git" if (source / ".git").is_dir() else source
         try:
             full = git(
@@ -64,7 +68,7 @@ class Mirror:
             )
         except RigError:
             raise ConfigError(
-                f"baseline {baseline} is no commit of {source}", "fetch it there, or mend the entry"
+                f"{what} {baseline} is no commit of {source}", "fetch it there, or mend the entry"
             ) from None
         commit = full.decode().strip()
         # One commit with its history, packed there and unpacked here: no ref, tag, reflog or newer object comes.

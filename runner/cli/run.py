@@ -21,12 +21,12 @@ def run(
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs side by side.")] = 1,
     registry: Registry = DEFAULT_REGISTRY,
     json: Json = False,
-    events: Annotated[bool, typer.Option("--events", help="One JSON event a line on stderr instead of progress.")] = False,
+    events: Annotated[bool, typer.Option("--events", help="Progress as JSON lines on stderr.")] = False,
 ) -> None:  # fmt: skip
     """Let arms develop the benchmark's plan in sealed sandboxes; prints one comparable row per run.
 
-    Exit code 0: everything asked for was scored (fail@Mnn is a result). 2: usage or configuration. 3: at least one run
-    is invalid, the rig's or the provider's fault. 130: interrupted.
+    Exit code 0: everything asked for was scored (fail@Mnn is a result); 2: usage or configuration; 3: at least one
+    run is invalid, the rig's or the provider's fault; 130: interrupted.
     """
     from runner.cli.session import Session
     from runner.cli.table import print_rows

@@ -32,7 +32,7 @@ def gates(
     repo: Annotated[Path | None, typer.Option("--repo", help="The clone that holds it (default: source_repo).")] = None,
     registry: Registry = DEFAULT_REGISTRY,
 ) -> None:
-    """Pass/fail checks on a finished branch: scope, CI, end-to-end cases, deterministic update, superseded tests gone."""
+    """Pass/fail checks on a finished branch: scope, CI, end-to-end cases, determinism, superseded tests gone."""
     from runner.cli.output import print_document
     from runner.stages.gates import gates_of_clone
 

@@ -22,7 +22,7 @@ from runner.schema.run import RunResult
 
 
 class Session:
-    """Opens in the order of cost: registry first, then the engine, images, and a gateway only where a model needs it."""
+    """Opens in the order of cost: registry, engine, images, and a gateway only where a model needs it."""
 
     def __init__(self, registry: Path, benchmark: str, *, events: bool) -> None:
         self.benchmark = load_benchmark(registry, benchmark)

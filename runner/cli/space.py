@@ -35,7 +35,7 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
     json: Json = False,
 ) -> None:
-    """Remove workspaces (bare mirrors) of finished, recorded runs that are old. The runs keep their bundle and files."""
+    """Remove old workspaces (bare mirrors) of recorded runs. The runs keep their bundle and files."""
     from runner.cli.output import print_document
     from runner.report.prune import prune_workspaces
 
