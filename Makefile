@@ -3,7 +3,8 @@
 #
 # make bench MODEL=provider/model [BENCHMARK= HARNESS= EFFORT= ORCH= SAMPLES= ARGS=]
 
-PYTHON ?= python3
+# Once it is there .venv's own: a version manager's python3 takes longer to start than all the checks.
+PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
 SETUP := $(PYTHON) -m runner.setup
 BIN := .venv/bin
 
