@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from runner.errors import RigError
 from runner.sandbox.engine import Engine, engine_errors
-from runner.sandbox.labels import owner_labels
+from runner.sandbox.labels import POD, owner_labels
 from runner.sandbox.seccomp import profile
 
 MIB = 1 << 20
@@ -31,11 +33,23 @@ class Limits:
 
 @dataclass(frozen=True)
 class Mount:
-    """``volume``: a named volume, or an absolute path of the host."""
+    """``volume``: a named volume, or an absolute path of the host. ``fill``: an empty volume takes over what the
+    image has at ``target``, owner and mode included.
+    """
 
     volume: str
     target: str
     read_only: bool = False
+    fill: bool = False
+
+    def bind(self) -> str:
+        """The engine's spelling. Raises RigError where a path of the host is not there: the engine would make it."""
+        options = "ro" if self.read_only else "rw"
+        if self.volume.startswith("/"):
+            if not os.path.exists(self.volume):
+                raise RigError(f"{self.volume} is not there, so it cannot be mounted at {self.target}")
+            return f"{self.volume}:{self.target}:{options}"
+        return f"{self.volume}:{self.target}:{options}{'' if self.fill else ',nocopy'}"
 
 
 @dataclass(frozen=True)
@@ -73,6 +87,7 @@ class ContainerSpec:
     writable_mb: int = 0
     writable_volumes: int = 0
     caps: Sequence[str] = ()
+    pod: str = ""
 
 
 def create(engine: Engine, spec: ContainerSpec) -> tuple[str, str]:
@@ -86,7 +101,7 @@ def create(engine: Engine, spec: ContainerSpec) -> tuple[str, str]:
             command=list(spec.argv[1:]) if spec.argv is not None else None,
             user=spec.user,
             environment=dict(spec.env),
-            labels=owner_labels(spec.run_id, spec.role),
+            labels=owner_labels(spec.run_id, spec.role) | {POD: spec.pod},
             working_dir="/",
             stdin_open=False,
             tty=False,
@@ -103,7 +118,7 @@ def _host_config(engine: Engine, spec: ContainerSpec) -> dict[str, object]:
     joined = spec.network != "none"
     made: dict[str, object] = engine.api.create_host_config(
         network_mode=spec.network,
-        binds=[f"{m.volume}:{m.target}:{'ro' if m.read_only else 'rw'}" for m in spec.mounts],
+        binds=[mount.bind() for mount in spec.mounts],
         tmpfs={t.target: t.options() for t in spec.tmpfs},
         read_only=True,
         cap_drop=["ALL"],

@@ -16,6 +16,8 @@ RUN, ROLE, HOST, BOOT, PIDNS, PID, PID_START = (
     "bench.pid",
     "bench.pid_start",
 )
+# Which pod an object belongs to, so that a pod can be taken down whole.
+POD = "bench.pod"
 OWNED = (RUN, HOST, BOOT, PIDNS, PID, PID_START)
 
 Fate = Literal["ours", "alive", "dead", "foreign"]
