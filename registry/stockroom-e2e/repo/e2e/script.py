@@ -22,6 +22,7 @@ class Program:
     def __init__(self, directory: Path, cache: Path, user: tuple[int, int] | None) -> None:
         self.directory = directory
         self.user = user
+        self._main = str(directory / "stockroom" / "__main__.py")
         # Bytecode goes to a directory of this run alone: a mutated source must not meet old code.
         self.env = {
             "PATH": "/usr/bin:/bin",
@@ -36,7 +37,8 @@ class Program:
     def start(
         self, words: list[str], cwd: Path, extra: dict[str, str]
     ) -> "subprocess.Popen[bytes]":
-        argv = [sys.executable, "-S", "-P", "-m", "stockroom", *words]
+        # Run as a file, not by `-m`: runpy alone costs a third of a short command.
+        argv = [sys.executable, "-S", "-P", self._main, *words]
         env = {**self.env, **extra}
         if self.user is None:
             return subprocess.Popen(

@@ -2,7 +2,8 @@
 
 Vendored and frozen: the program and the case runner share it. It knows TCP, trust and
 clear-text passwords, and nothing else; `socket` is left alone because its import costs more
-than a whole query.
+than a whole query. For the same reason `typing` and `collections.abc` are imported
+for the type checker only.
 """
 
 from pgwire.connection import Connection, connect

@@ -1,11 +1,16 @@
 """One connection, used by one thread at a time."""
 
+from __future__ import annotations
+
 from _socket import AF_INET, IPPROTO_TCP, SOCK_STREAM, TCP_NODELAY, socket
-from collections.abc import Sequence
-from types import TracebackType
 
 from pgwire.errors import PgError, Unreachable
 from pgwire.values import Param, Row, decode_row, decode_types, encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
 
 
 def _int16(value: int) -> bytes:
@@ -34,7 +39,7 @@ class Connection:
         self.backend_pid = 0
         self.in_transaction = False
 
-    def __enter__(self) -> "Connection":
+    def __enter__(self) -> Connection:
         return self
 
     def __exit__(

@@ -1,6 +1,10 @@
 """Parameters and columns in text format."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Value = str | int | bool | None
 Row = tuple[Value, ...]

@@ -1,15 +1,19 @@
 """Finds the command, parses its words, runs it. Each command's module is imported on demand."""
 
+from __future__ import annotations
+
 import sys
-from collections.abc import Callable, Sequence
-from typing import cast
 
 from pgwire import PgError, Unreachable
 from stockroom import VERSION
-from stockroom.args import Args, Spec, parse
+from stockroom.args import parse
 from stockroom.errors import DATABASE, USAGE, StockError
 
-Run = Callable[[Args], None]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from stockroom.args import Args, Spec
 
 # command words -> module under stockroom.commands, function in it, one line of help
 COMMANDS: dict[tuple[str, ...], tuple[str, str, str]] = {
@@ -69,11 +73,12 @@ def _run(argv: Sequence[str]) -> None:
     words, rest = _resolve(argv)
     module_name, function_name, _ = COMMANDS[words]
     module = getattr(__import__(f"stockroom.commands.{module_name}").commands, module_name)
-    spec = cast(Spec, module.SPECS[function_name])
+    spec: Spec = module.SPECS[function_name]
+    function: Callable[[Args], None] = getattr(module, function_name)
     if "--help" in rest:
         print(f"usage: stockroom {' '.join((*words, spec.usage())).rstrip()}")
         return
-    cast(Run, getattr(module, function_name))(parse(spec, rest))
+    function(parse(spec, rest))
 
 
 def main(argv: Sequence[str]) -> int:

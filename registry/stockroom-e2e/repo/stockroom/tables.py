@@ -1,6 +1,10 @@
 """Plain text tables: words to the left, numbers to the right."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Cell = str | int | bool | None
 

@@ -4,24 +4,11 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
 from tools import corpus, structure
+from tools.corpus import CATALOGUE, FILES, GOODS, LISTS, PROMISES
 from tools.process import ROOT, run, run_cases
 
 Check = Callable[[], list[str]]
 
-CATALOGUE = (
-    "init", "item add", "item show", "item rename", "item price", "item retire",
-    "location add", "location close",
-)  # fmt: skip
-GOODS = ("receive", "pick", "transfer", "adjust")
-PROMISES = (
-    "count open", "count enter", "count show", "count close", "count cancel",
-    "reserve add", "reserve release",
-)  # fmt: skip
-FILES = ("export", "import check", "import items", "import receipts")
-LISTS = (
-    "item list", "location list", "reserve list",
-    "report stock", "report low", "report movements", "report valuation",
-)  # fmt: skip
 ALL_OR_NOTHING = ("transfer", "count close", "import items", "import receipts")
 
 MAX_WILDCARD_SHARE = 0.15
@@ -90,7 +77,8 @@ def _competition() -> list[str]:
     competing = sum(corpus.competes(case) for case in cases)
     if competing < MIN_COMPETING:
         problems.append(
-            f"{competing} cases let commands compete (`&` with `@blocked`), at least {MIN_COMPETING}"
+            f"{competing} cases let commands compete (`&` with `@blocked`),"
+            f" at least {MIN_COMPETING}"
         )
     undone = sum(corpus.rolls_back(case, ALL_OR_NOTHING) for case in cases)
     if undone < MIN_ROLLED_BACK:

@@ -77,9 +77,11 @@ def driver_elsewhere() -> list[str]:
                 names = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
-            for name in names:
-                if name.split(".")[0] == "pgwire" or name == "stockroom.database":
-                    found.append(f"{_where(path, node.lineno)} imports {name}")
+            found += [
+                f"{path.relative_to(ROOT)} imports {name}"
+                for name in names
+                if name.split(".")[0] == "pgwire" or name == "stockroom.database"
+            ]
     return found
 
 

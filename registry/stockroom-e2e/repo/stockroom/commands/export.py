@@ -2,8 +2,8 @@
 
 import csv
 import io
+import os
 import sys
-from pathlib import Path
 
 from stockroom.args import Args, Spec
 from stockroom.database import connect
@@ -32,8 +32,8 @@ def export(args: Args) -> None:
     if what not in QUERIES:
         raise StockError(USAGE, f"cannot export {what!r}: use " + "|".join(QUERIES))
     headers, sql = QUERIES[what]
-    path = Path(args["FILE"])
-    if args["FILE"] != "-" and path.exists() and not args.has("--force"):
+    path = args["FILE"]
+    if path != "-" and os.path.exists(path) and not args.has("--force"):
         raise StockError(CONFLICT, f"{path} exists; --force overwrites it")
     with connect() as db:
         rows = [list(row) for row in db.query(sql)]
@@ -44,11 +44,12 @@ def export(args: Args) -> None:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(headers)
     writer.writerows(rows)
-    if args["FILE"] == "-":
+    if path == "-":
         sys.stdout.write(buffer.getvalue())
         return
     try:
-        path.write_text(buffer.getvalue())
+        with open(path, "w") as file:
+            file.write(buffer.getvalue())
     except OSError as error:
         raise StockError(CONFLICT, f"cannot write {path}: {error.strerror}") from error
     print(f"exported {len(rows)} {what} rows to {path}")

@@ -2,7 +2,7 @@
 
 import csv
 import hashlib
-from pathlib import Path
+import os
 
 from pgwire import PgError
 from stockroom.args import Args, Spec
@@ -19,46 +19,50 @@ ITEM_COLUMNS = ["sku", "name", "unit", "price", "reorder"]
 RECEIPT_COLUMNS = ["sku", "location", "quantity", "ref"]
 
 
-def _read(path: Path) -> tuple[str, list[list[str]]]:
+def _read(path: str) -> tuple[str, list[list[str]]]:
     """The file's digest and its CSV rows, the header among them."""
+    name = os.path.basename(path)
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:
+            data = file.read()
         text = data.decode()
     except OSError as error:
-        raise StockError(BAD_FILE, f"cannot read {path.name}: {error.strerror}") from error
+        raise StockError(BAD_FILE, f"cannot read {name}: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise StockError(BAD_FILE, f"{path.name} is not UTF-8") from error
+        raise StockError(BAD_FILE, f"{name} is not UTF-8") from error
     return hashlib.sha256(data).hexdigest(), list(csv.reader(text.splitlines()))
 
 
-def _rows(path: Path, rows: list[list[str]], columns: list[str]) -> list[tuple[int, list[str]]]:
+def _rows(name: str, rows: list[list[str]], columns: list[str]) -> list[tuple[int, list[str]]]:
     """Data rows with their line numbers; raises when the header or a row's width is wrong."""
     if not rows or [cell.strip().lower() for cell in rows[0]] != columns:
-        raise StockError(BAD_FILE, f"{path.name}: the first line must be {','.join(columns)}")
+        raise StockError(BAD_FILE, f"{name}: the first line must be {','.join(columns)}")
     numbered = [(number, row) for number, row in enumerate(rows[1:], 2) if row]
     for number, row in numbered:
         if len(row) != len(columns):
             expected = f"{len(columns)} cells expected, not {len(row)}"
-            raise StockError(BAD_FILE, f"{path.name} line {number}: {expected}")
+            raise StockError(BAD_FILE, f"{name} line {number}: {expected}")
     return numbered
 
 
 def check(args: Args) -> None:
-    path = Path(args["FILE"])
+    path = args["FILE"]
+    name = os.path.basename(path)
     digest, rows = _read(path)
     with connect() as db:
         seen = db.query("SELECT kind, rows FROM import_batch WHERE digest = $1", (digest,))
-    print(f"{path.name}: {len(rows)} lines, sha256 {digest[:16]}")
+    print(f"{name}: {len(rows)} lines, sha256 {digest[:16]}")
     print(f"imported as {seen[0][0]}, {seen[0][1]} rows" if seen else "not imported yet")
 
 
 def items(args: Args) -> None:
-    path = Path(args["FILE"])
+    path = args["FILE"]
+    file_name = os.path.basename(path)
     _, rows = _read(path)
     added = updated = 0
     db = connect()
     db.execute("BEGIN")
-    for number, (sku, name, unit, price, reorder) in _rows(path, rows, ITEM_COLUMNS):
+    for number, (sku, name, unit, price, reorder) in _rows(file_name, rows, ITEM_COLUMNS):
         try:
             values = (
                 parse_code(sku, "SKU"),
@@ -70,13 +74,13 @@ def items(args: Args) -> None:
         except StockError as error:
             db.execute("ROLLBACK")
             db.close()
-            raise StockError(BAD_FILE, f"{path.name} line {number}: {error.message}") from error
+            raise StockError(BAD_FILE, f"{file_name} line {number}: {error.message}") from error
         if db.query("SELECT 1 FROM item WHERE sku = $1 FOR UPDATE", (values[0],)):
             if not args.has("--update"):
                 db.execute("ROLLBACK")
                 db.close()
                 raise StockError(
-                    CONFLICT, f"{path.name} line {number}: item {values[0]} exists already"
+                    CONFLICT, f"{file_name} line {number}: item {values[0]} exists already"
                 )
             db.execute(
                 "UPDATE item SET name = $2, unit = $3, price_cents = $4, reorder_point = $5"
@@ -95,18 +99,19 @@ def items(args: Args) -> None:
                 db.execute("ROLLBACK")
                 db.close()
                 raise StockError(
-                    BAD_FILE, f"{path.name} line {number}: the database refuses this row"
+                    BAD_FILE, f"{file_name} line {number}: the database refuses this row"
                 ) from error
             added += 1
     db.execute("COMMIT")
     db.close()
-    print(f"imported {path.name}: {added} added, {updated} updated")
+    print(f"imported {file_name}: {added} added, {updated} updated")
 
 
 def receipts(args: Args) -> None:
-    path = Path(args["FILE"])
+    path = args["FILE"]
+    name = os.path.basename(path)
     digest, rows = _read(path)
-    numbered = _rows(path, rows, RECEIPT_COLUMNS)
+    numbered = _rows(name, rows, RECEIPT_COLUMNS)
     done = 0
     problems: list[str] = []
     db = connect()
@@ -117,7 +122,7 @@ def receipts(args: Args) -> None:
         except PgError as error:
             if error.sqlstate != "23505":
                 raise
-            raise StockError(CONFLICT, f"{path.name} was imported already") from error
+            raise StockError(CONFLICT, f"{name} was imported already") from error
         for number, (sku, location, quantity, ref) in numbered:
             try:
                 code = parse_code(location, "location")
@@ -142,7 +147,7 @@ def receipts(args: Args) -> None:
                     raise StockError(BAD_FILE, f"location {code} has no room for {amount}")
             except StockError as error:
                 if not args.has("--skip-errors"):
-                    message = f"{path.name} line {number}: {error.message}"
+                    message = f"{name} line {number}: {error.message}"
                     raise StockError(BAD_FILE, message) from error
                 problems.append(f"skipped line {number}: {error.message}")
                 continue
@@ -167,4 +172,4 @@ def receipts(args: Args) -> None:
         db.close()
     for problem in problems:
         print(problem)
-    print(f"imported {path.name}: {done} receipts, {len(problems)} skipped")
+    print(f"imported {name}: {done} receipts, {len(problems)} skipped")
