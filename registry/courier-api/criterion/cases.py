@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable
@@ -169,6 +170,7 @@ def busy_morning(stage: Stage) -> None:
         while not done.is_set():
             rows, cursor, _ = client.page(cursor, limit)
             followed[limit] += rows
+            time.sleep(0.003)
         followed[limit] += client.follow(cursor, limit)[0]
 
     writers = [guarded(lambda names=names: van(names)) for names in bulk]
@@ -296,8 +298,6 @@ def browser_board(stage: Stage) -> None:
 
 
 def _json(row: Row) -> bytes:
-    import json
-
     return json.dumps(row).encode()
 
 
