@@ -41,6 +41,7 @@ class Mirror:
         ``source`` is a git repository, or a plain folder, which becomes one commit with a fixed author and date
         (so its id is a hash of its content). Raises ConfigError where the baseline does not resolve.
         """
+        path, source = path.resolve(), source.resolve()
         path.mkdir(parents=True)
         git(["init", "-q", "--bare", "--initial-branch=baseline", str(path)])
         mirror = cls(path)
