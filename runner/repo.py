@@ -179,9 +179,10 @@ class Mirror:
                     _add(archive, path, *replacement)
         return buffer.getvalue()
 
-    def bundle(self, target: Path, ref: str) -> None:
-        """Write one ref, with its whole history, to a bundle file."""
-        self.git("bundle", "create", "-q", str(target), ref)
+    def bundled(self, commit: str, ref: str) -> bytes:
+        """A bundle that holds one commit with its whole history under the name ``ref``."""
+        pack = self.git("pack-objects", "--revs", "--stdout", "-q", "--threads=1", stdin=f"{commit}\n".encode())
+        return f"# v2 git bundle\n{commit} {ref}\n\n".encode() + pack
 
 
 def shadowed(path: bytes, overlay: Mapping[bytes, object]) -> bool:
