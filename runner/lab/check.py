@@ -65,7 +65,7 @@ def run_check(
     with Pod(kit.engine, spec) as pod:
         if spec.service is not None:
             pod.start_database()
-        box = pod.contestant(kit.images["benchmark"].tag, env=kit.environment)
+        box = pod.check_box(kit.images["benchmark"].tag, env=kit.environment, user=CONTESTANT)
         lay(box, mirror, commit, branch, overlay=overlay, user=CONTESTANT)
         set_up(kit, box)
         before = tree_digest(box) if watch_tree else None
