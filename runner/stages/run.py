@@ -50,7 +50,7 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
     facts = order.contestant.facts()
     ended: tuple[StateName, Cause | None, str] = ("done", None, "")
     try:
-        prove_baseline(kit, mirror, lock.baseline, run_id=lock.run_id, branch=lock.branch, cache=cache_dir(kit))
+        prove_baseline(kit, mirror, lock.baseline, run_id=lock.run_id, cache=cache_dir(kit))
         run.event("baseline", green=True)
         run.state("developing")
         try:
@@ -59,7 +59,7 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
             facts = order.contestant.facts()
             run.state("copied", progress.head)
         run.state("measuring")
-        branch = Branch(kit, mirror, lock.baseline, progress.head, lock.branch, lock.run_id, run.output)
+        branch = Branch(kit, mirror, lock.baseline, progress.head, lock.run_id, run.output)
         scores.append(
             measure_gates(branch, progress.attempts, lambda gate: run.event("gate", gate=gate.id, passed=gate.passed))
         )
