@@ -130,6 +130,8 @@ class Band(Strict):
 
 
 class Weights(Strict):
+    """``code`` has the parts ``gates`` and ``corpus`` (as the seed), and ``prerequisites`` for formula runner-1."""
+
     code: dict[str, dict[str, float]] = {}
     agentic: dict[str, float] = {}
     penalties: dict[str, float] = {}
