@@ -7,9 +7,9 @@ from pathlib import Path
 from runner.errors import RedBaseline
 from runner.lab.check import run_check
 from runner.lab.kit import Kit
+from runner.lab.text import plain
 from runner.repo import Mirror
 from runner.schema.base import digest
-from runner.sprint.brief import plain
 from runner.store.clock import now
 from runner.store.files import locked, write_atomic
 

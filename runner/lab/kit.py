@@ -31,6 +31,11 @@ class Kit:
     def environment(self) -> dict[str, str]:
         return dict(self.benchmark.entry.environment)
 
+    @property
+    def contestant_image(self) -> str:
+        """The benchmark's image, with the agent's layer on top where the arm has an agent."""
+        return self.images.get("contestant", self.images["benchmark"]).tag
+
     def limits(self) -> Limits:
         limits = self.benchmark.entry.limits
         return Limits(memory_mb=limits.memory_mb, cpus=limits.cpus, pids=limits.pids, disk_mb=limits.disk_mb)

@@ -116,9 +116,16 @@ def _attempts(result: RunResult) -> str:
         verdict = "pass" if a.passed else a.detail or "fail"
         counted = a.ended if a.counted else f"{a.ended} (not counted)"
         steps = ", ".join(a.steps_passed) or "-"
-        lines.append(
-            f"| {a.milestone} | {a.number} | {counted} | {verdict.replace('|', '/')} | {a.cause or '-'} | {steps} | {fmt.duration(a.wall_s)} |"
-        )
+        cells = [
+            a.milestone,
+            a.number,
+            counted,
+            verdict.replace("|", "/"),
+            a.cause or "-",
+            steps,
+            fmt.duration(a.wall_s),
+        ]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines) if result.attempts else "No attempt was made."
 
 

@@ -52,16 +52,12 @@ def ensure_base(engine: HasClient, *, log: Log, env: Mapping[str, str] | None = 
     return BaseImage(image.tag, image.id, source, digest, image.built)
 
 
-def ensure_trusted(
-    engine: HasClient, base: BaseImage, *, log: Log, env: Mapping[str, str] | None = None
-) -> Image:
+def ensure_trusted(engine: HasClient, base: BaseImage, *, log: Log, env: Mapping[str, str] | None = None) -> Image:
     """bench/trusted:<hash>: the pod's holder and the copy-out."""
     return ensure(engine, _on_base("trusted", base), log=log, env=env)
 
 
-def ensure_postgres(
-    engine: HasClient, base: BaseImage, *, log: Log, env: Mapping[str, str] | None = None
-) -> Image:
+def ensure_postgres(engine: HasClient, base: BaseImage, *, log: Log, env: Mapping[str, str] | None = None) -> Image:
     """bench/postgres:<hash>: the parent of benchmarks' database images."""
     return ensure(engine, _on_base("postgres", base), log=log, env=env)
 
@@ -135,6 +131,4 @@ def import_bootstrapped(engine: HasClient, *, log: Log, env: Mapping[str, str]) 
             'CMD ["bash"]',
         ]
         log(f"importing {rootfs.tar.stat().st_size >> 20} MiB into the engine")
-        engine.client.api.import_image_from_file(
-            str(rootfs.tar), repository=PARENT, tag=rootfs.tool, changes=changes
-        )
+        engine.client.api.import_image_from_file(str(rootfs.tar), repository=PARENT, tag=rootfs.tool, changes=changes)

@@ -72,9 +72,7 @@ def _search_path(env: Mapping[str, str]) -> str:
 def _install_tool(log: Log, env: Mapping[str, str]) -> Tool:
     fix = "apt-get install mmdebstrap, or give the engine a registry that has debian:bookworm-slim"
     if os.geteuid() != 0 or not shutil.which("apt-get", path=_search_path(env)):
-        raise BuildError(
-            "no container registry answers and neither mmdebstrap nor debootstrap is installed", fix
-        )
+        raise BuildError("no container registry answers and neither mmdebstrap nor debootstrap is installed", fix)
     quiet = {**env, "DEBIAN_FRONTEND": "noninteractive"}
     _run(["apt-get", "-q", "update"], log, quiet, INSTALL_SECONDS, must=False)
     for package in ("mmdebstrap", "debootstrap"):
@@ -135,8 +133,6 @@ def _run(argv: list[str], log: Log, env: Mapping[str, str], seconds: float, *, m
     if outcome.ok or not must:
         return
     if outcome.disk_full:
-        raise DiskFull(
-            f"the disk is full; {argv[0]} stopped", "free some space below the temporary directory"
-        )
+        raise DiskFull(f"the disk is full; {argv[0]} stopped", "free some space below the temporary directory")
     why = f"took longer than {seconds:.0f} s" if outcome.timed_out else f"failed: {outcome.reason}"
     raise BuildError(f"{argv[0]} {why}", "is a Debian mirror reachable?")

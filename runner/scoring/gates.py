@@ -35,8 +35,11 @@ class Branch:
         )  # fmt: skip
 
 
-def measure_gates(branch: Branch, attempts: Sequence[AttemptRecord], announce: Callable[[Gate], None]) -> Score:
-    """All gates the registry has commands for; a gate without its command is null with the reason."""
+def measure_gates(branch: Branch, attempts: Sequence[AttemptRecord] | None, announce: Callable[[Gate], None]) -> Score:
+    """All gates the registry has commands for; a gate without its command is null with the reason.
+
+    ``attempts`` null: the branch was not developed under this runner, so the milestones gate is null.
+    """
     gates = []
     for gate in _gates(branch, attempts):
         announce(gate)
@@ -44,10 +47,16 @@ def measure_gates(branch: Branch, attempts: Sequence[AttemptRecord], announce: C
     return Score(layer="gates", scorer_version=SCORER_VERSION, gates=gates)
 
 
-def _gates(branch: Branch, attempts: Sequence[AttemptRecord]) -> Iterator[Gate]:
+def _gates(branch: Branch, attempts: Sequence[AttemptRecord] | None) -> Iterator[Gate]:
     entry = branch.kit.benchmark.entry
     yield scope_gate(branch.mirror, branch.baseline, branch.head, entry.scope_allowlist)
-    yield _milestones(branch, attempts)
+    yield (
+        _milestones(branch, attempts)
+        if attempts is not None
+        else Gate(
+            id="milestones", passed=None, evidence={}, evidence_class="files", reason="no run stands behind this branch"
+        )
+    )
     yield _command(branch, "ci")
     yield _command(branch, "e2e")
     yield _determinism(branch)

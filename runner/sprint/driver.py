@@ -110,7 +110,7 @@ class Sprint:
         (logs / "brief.md").write_text(brief, encoding="utf-8")
         if self.kit.benchmark.entry.services.database is not None:
             self.pod.start_database()
-        box = self.pod.contestant(self.kit.images["benchmark"].tag, env=self.kit.environment)
+        box = self.pod.contestant(self.kit.contestant_image, env=self.kit.environment)
         try:
             if progress.attempts or progress.head != self.baseline:
                 advance(box, self.mirror, progress.head, self.branch)

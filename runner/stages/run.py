@@ -1,4 +1,4 @@
-"""One run, stage by stage: prepare, develop, copy out, measure, report.
+"""The life of one run.
 
 Everything that decides the run is locked before it starts; whatever happens, the contestant's branch is copied out
 and the run ends in one row: scored, invalid or cancelled.
@@ -15,9 +15,7 @@ from runner import __version__
 from runner.errors import BenchError, Interrupted
 from runner.lab.baseline import prove_baseline
 from runner.lab.kit import Kit
-from runner.lab.prepare import Log
 from runner.repo import Mirror
-from runner.report.conclude import conclude
 from runner.sandbox.pod import Pod
 from runner.schema.arm import Arm
 from runner.schema.base import digest
@@ -27,6 +25,7 @@ from runner.scoring.gates import Branch, measure_gates
 from runner.sprint.brief import templates_hash
 from runner.sprint.driver import Progress, Sprint
 from runner.sprint.worker import Contestant
+from runner.stages.conclude import conclude
 from runner.store.clock import new_run_id
 from runner.store.rundir import Listener, RunDir
 from runner.store.space import check_space
@@ -43,7 +42,7 @@ class Order:
     contestant: Contestant
 
 
-def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener, log: Log) -> RunResult:
+def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener) -> RunResult:
     """Run one order to its row. Raises ConfigError before anything is started; after that every end is a row."""
     run, mirror, lock = _prepare(kit, order, on_event)
     progress = Progress(head=lock.baseline)
