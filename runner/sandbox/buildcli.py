@@ -75,7 +75,7 @@ def _examine(path: str, env: Mapping[str, str]) -> BuildCli | str:
     version = found.group(0).removeprefix("Docker version ")
     if int(found.group(1)) < 23:
         return BuildCli(path, version, "buildkit")
-    if _ask([path, "buildx", "version"], env):
+    if _ask([path, "buildx", "version"], env) is not None:
         return BuildCli(path, version, "buildx")
     return f"version {version} without the buildx plugin"
 
