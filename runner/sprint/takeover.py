@@ -14,7 +14,6 @@ from runner.sandbox.box import Box
 from runner.sandbox.pod import Pod
 from runner.store.rundir import RunDir
 
-
 _SNAPSHOT_TIME = 1_767_225_600  # fixed, so that the same work is the same commit
 
 
@@ -35,7 +34,9 @@ def take_over(
     """
     box = pod.trusted()
     try:
-        info = copyout.snapshot(box, base=base, branch=branch, message=message, artifacts=artifacts, when=_SNAPSHOT_TIME)
+        info = copyout.snapshot(
+            box, base=base, branch=branch, message=message, artifacts=artifacts, when=_SNAPSHOT_TIME
+        )
         copyout.bundle(box, info, run.bundle)
         copyout.copy_artifacts(box, info, run.artifacts)
     finally:
