@@ -6,12 +6,17 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runner.sandbox.baseimage import ensure_base, ensure_postgres, ensure_trusted
 from runner.sandbox.engine import Engine, connect
+from runner.sandbox.images import ImageSpec, ensure
 from runner.sandbox.pod import Pod, PodSpec, Service
+
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -29,22 +34,15 @@ def engine() -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def images(engine: Engine) -> Images:
-    """The images under test: named by variables, or found on the engine under the names that the runner gives them."""
+    """The runner's own images, built where they are not there yet, and a database image made from them."""
+    base = ensure_base(engine, log=print)
+    postgres = ensure_postgres(engine, base, log=print)
+    seeded = ImageSpec(name="bench/test-database", context=HERE / "database", parents={"PARENT": postgres.tag})
     return Images(
-        trusted=_image(engine, "BENCH_TEST_TRUSTED", "bench/trusted"),
-        base=_image(engine, "BENCH_TEST_BASE", "bench/base"),
-        database=_image(engine, "BENCH_TEST_DATABASE", "bench/test-database"),
+        trusted=ensure_trusted(engine, base, log=print).tag,
+        base=base.tag,
+        database=ensure(engine, seeded, log=print).tag,
     )
-
-
-def _image(engine: Engine, variable: str, repository: str) -> str:
-    named = os.environ.get(variable)
-    if named:
-        return named
-    found = engine.client.images.list(name=repository)
-    if not found:
-        pytest.fail(f"no image {repository}: build it, or name one in {variable}")
-    return str(found[0].tags[0])
 
 
 @pytest.fixture(scope="session")
