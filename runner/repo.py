@@ -86,6 +86,11 @@ class Mirror:
         message = b"Baseline\n"
         return self.git("commit-tree", tree, stdin=message, **FIXED_IDENTITY).decode().strip()
 
+    def commit_tree(self, tree: str, parent: str, message: str) -> str:
+        """A commit of the runner's own (fixed author and date) on ``parent``."""
+        out = self.git("commit-tree", tree, "-p", parent, stdin=f"{message}\n".encode(), **FIXED_IDENTITY)
+        return out.decode().strip()
+
     def import_bundle(self, bundle: Path, ref: str, limits: TreeLimits) -> str:
         """Fetch exactly one full ref out of a bundle that a contestant could have shaped; returns the head.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from runner.errors import RedBaseline
-from runner.lab.check import run_check
+from runner.lab.check import Check, run_check
 from runner.lab.kit import Kit
 from runner.lab.text import plain
 from runner.repo import Mirror
@@ -14,7 +14,7 @@ from runner.store.clock import now
 from runner.store.files import locked, write_atomic
 
 
-def prove_baseline(kit: Kit, mirror: Mirror, baseline: str, *, run_id: str, branch: str, cache: Path) -> bool:
+def prove_baseline(kit: Kit, mirror: Mirror, baseline: str, *, run_id: str, cache: Path) -> bool:
     """Run ``commands.ci`` on the baseline unless these very images and files were proven green already.
 
     Returns whether it had to run. Raises RedBaseline with the end of what the command printed: that is the rig's
@@ -31,9 +31,7 @@ def prove_baseline(kit: Kit, mirror: Mirror, baseline: str, *, run_id: str, bran
     with locked(cache / "baseline" / ".lock"):
         if proof.exists():
             return False
-        result = run_check(
-            kit, mirror, baseline, baseline, kit.benchmark.entry.commands["ci"], run_id=run_id, branch=branch
-        )  # fmt: skip
+        result = run_check(kit, mirror, Check(baseline, kit.benchmark.entry.commands["ci"]), run_id=run_id)
         if not result.passed:
             lines = plain(result.stdout + result.stderr).strip().splitlines()
             said = "; ".join(lines[-3:])

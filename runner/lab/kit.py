@@ -32,6 +32,11 @@ class Kit:
         return dict(self.benchmark.entry.environment)
 
     @property
+    def side_by_side(self) -> int:
+        """How many checks may run at once on the engine's machine."""
+        return max(1, int(self.engine.info.ncpu / self.benchmark.entry.limits.cpus))
+
+    @property
     def contestant_image(self) -> str:
         """The benchmark's image, with the agent's layer on top where the arm has an agent."""
         return self.images.get("contestant", self.images["benchmark"]).tag

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.lab.check import CheckResult, run_check
+from runner.lab.check import Check, CheckResult, protected_check
 from runner.lab.kit import Kit
 from runner.repo import Mirror
 from runner.schema.entry import Command
@@ -24,15 +24,12 @@ class Branch:
     mirror: Mirror
     baseline: str
     head: str
-    name: str
     run_id: str
     output: Path
 
     def check(self, command: Command, name: str, *, watch_tree: bool = False) -> CheckResult:
-        return run_check(
-            self.kit, self.mirror, self.baseline, self.head, command, run_id=self.run_id, branch=self.name,
-            output=self.output / name, watch_tree=watch_tree,
-        )  # fmt: skip
+        check = Check(self.head, command, output=self.output / name, watch_tree=watch_tree)
+        return protected_check(self.kit, self.mirror, self.baseline, check, run_id=self.run_id)
 
 
 def measure_gates(branch: Branch, attempts: Sequence[AttemptRecord] | None, announce: Callable[[Gate], None]) -> Score:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tenacity import retry, retry_if_exception, stop_after_attempt
 
 from runner.errors import BenchError, ContestantError, Interrupted, ProviderError, RigError
-from runner.lab.check import CONTESTANT, CheckResult, run_check, set_up
+from runner.lab.check import CONTESTANT, Check, CheckResult, protected_check, set_up
 from runner.lab.kit import Kit
 from runner.lab.tree import lay
 from runner.repo import Mirror
@@ -54,6 +54,10 @@ class Sprint:
     cancel: threading.Event
     run_wall_s: float
     worked_s: float = 0.0
+
+    @property
+    def run_id(self) -> str:
+        return self.pod.spec.run_id
 
     def drive(self, progress: Progress) -> None:
         """Fill ``progress`` until the outcome stands.
@@ -161,10 +165,8 @@ class Sprint:
         reraise=True,
     )
     def _check(self, head: str, command: Command, name: str) -> CheckResult:
-        return run_check(
-            self.kit, self.mirror, self.baseline, head, command,
-            run_id=self.run.path.name, branch=self.branch, output=self.run.output / name,
-        )  # fmt: skip
+        check = Check(head, command, output=self.run.output / name)
+        return protected_check(self.kit, self.mirror, self.baseline, check, run_id=self.run_id)
 
     def _record(
         self, progress: Progress, milestone: Milestone, number: int, before_s: float, work: Work,

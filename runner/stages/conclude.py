@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from runner.lab.kit import Kit
 from runner.repo import Mirror
@@ -12,22 +12,33 @@ from runner.schema.cell import Cell
 from runner.schema.history import HistoryRecord
 from runner.schema.run import RunLock, RunResult
 from runner.schema.score import Composite, Score
-from runner.scoring.fold import compose, gate_components, unmeasured
+from runner.scoring.code import Corpus, code_components
+from runner.scoring.fold import compose
 from runner.sprint.driver import Progress
 from runner.sprint.worker import Facts
 from runner.store.files import write_atomic, write_record
 from runner.store.history import History
 from runner.store.rundir import RunDir
 
+
+@dataclass
+class Measured:
+    """What the scorers found, as far as they came."""
+
+    gates: Score | None = None
+    corpus: Corpus | None = None
+    scores: list[Score] = field(default_factory=list)
+
+
 NOT_YET = "not measured by this version of the runner"
 
 
 def conclude(
-    kit: Kit, run: RunDir, mirror: Mirror, lock: RunLock, progress: Progress, facts: Facts, scores: Sequence[Score]
+    kit: Kit, run: RunDir, mirror: Mirror, lock: RunLock, progress: Progress, facts: Facts, measured: Measured
 ) -> RunResult:
     """Write every record of the run's end and chain its row on; returns the result."""
     entry = kit.benchmark.entry
-    for score in scores:
+    for score in measured.scores:
         run.write_score(score)
     result = RunResult(
         run_id=lock.run_id,
@@ -48,7 +59,7 @@ def conclude(
         requests=facts.requests,
         models_served=facts.models_served,
         cost=facts.cost,
-        code=_code(kit, lock, scores),
+        code=_code(kit, lock, measured),
         agentic=Composite(
             value=None, earned=0, available=0, total=100, excluded=[f"process: {NOT_YET}"], reason=NOT_YET
         ),
@@ -57,7 +68,7 @@ def conclude(
     )
     write_record(run.result_file, result)
     cells = row(result, report=run.path.name, series=lock.series)
-    detail = write_detail(lock, result, scores, {c: cells[c] for c in entry.history_columns})
+    detail = write_detail(lock, result, measured.scores, {c: cells[c] for c in entry.history_columns})
     write_atomic(run.path / "detail.md", detail.encode("utf-8"))
     manifest = run.seal()
     History(kit.benchmark.runs_dir.parent).append(
@@ -81,10 +92,8 @@ def conclude(
     return result
 
 
-def _code(kit: Kit, lock: RunLock, scores: Sequence[Score]) -> Composite:
-    gates = next((s for s in scores if s.layer == "gates"), None)
-    components = (
-        gate_components(kit.benchmark.entry, gates) if gates else unmeasured(kit.benchmark.entry, "gates", NOT_YET)
+def _code(kit: Kit, lock: RunLock, measured: Measured) -> Composite:
+    components = code_components(
+        kit.benchmark.entry, measured.gates, measured.corpus, "the run ended before it was measured"
     )
-    components += unmeasured(kit.benchmark.entry, "corpus", NOT_YET)
     return compose(components, lock.formula)

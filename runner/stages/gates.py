@@ -23,5 +23,5 @@ def gates_of_clone(registry: Path, benchmark_id: str, branch: str, repo: Path | 
         )
         head = mirror.adopt(repo.resolve() if repo else benchmark.source, branch)
         kit = prepare_kit(engine, benchmark, log)
-        judged = Branch(kit, mirror, baseline, head, "scored", new_run_id(), Path(folder))
+        judged = Branch(kit, mirror, baseline, head, new_run_id(), Path(folder))
         return measure_gates(judged, None, lambda gate: log(f"{gate.id}: {gate.passed}"))

@@ -20,12 +20,12 @@ from runner.sandbox.pod import Pod
 from runner.schema.arm import Arm
 from runner.schema.base import digest
 from runner.schema.run import Cause, RunLock, RunResult, StateName
-from runner.schema.score import Score
 from runner.scoring.gates import Branch, measure_gates
+from runner.scoring.layers import measure_corpus
 from runner.sprint.brief import templates_hash
 from runner.sprint.driver import Progress, Sprint
 from runner.sprint.worker import Contestant
-from runner.stages.conclude import conclude
+from runner.stages.conclude import Measured, conclude
 from runner.store.clock import new_run_id
 from runner.store.rundir import Listener, RunDir
 from runner.store.space import check_space
@@ -46,11 +46,11 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
     """Run one order to its row. Raises ConfigError before anything is started; after that every end is a row."""
     run, mirror, lock = _prepare(kit, order, on_event)
     progress = Progress(head=lock.baseline)
-    scores: list[Score] = []
+    measured = Measured()
     facts = order.contestant.facts()
     ended: tuple[StateName, Cause | None, str] = ("done", None, "")
     try:
-        prove_baseline(kit, mirror, lock.baseline, run_id=lock.run_id, branch=lock.branch, cache=cache_dir(kit))
+        prove_baseline(kit, mirror, lock.baseline, run_id=lock.run_id, cache=cache_dir(kit))
         run.event("baseline", green=True)
         run.state("developing")
         try:
@@ -59,10 +59,8 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
             facts = order.contestant.facts()
             run.state("copied", progress.head)
         run.state("measuring")
-        branch = Branch(kit, mirror, lock.baseline, progress.head, lock.branch, lock.run_id, run.output)
-        scores.append(
-            measure_gates(branch, progress.attempts, lambda gate: run.event("gate", gate=gate.id, passed=gate.passed))
-        )
+        branch = Branch(kit, mirror, lock.baseline, progress.head, lock.run_id, run.output)
+        _measure(branch, progress, run, measured)
     except Interrupted as stop:
         ended = ("cancelled", "cancelled", str(stop))
     except BenchError as error:
@@ -73,11 +71,25 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
         progress.outcome, progress.cause, progress.detail = state, cause_of_end, detail
         run.state(state, detail)
     run.state("reporting")
-    result = conclude(kit, run, mirror, lock, progress, facts, scores)
+    result = conclude(kit, run, mirror, lock, progress, facts, measured)
     if state == "done":
         run.state("done")
     run.event("run_end", outcome=result.outcome, detail=result.detail)
     return result
+
+
+def _measure(branch: Branch, progress: Progress, run: RunDir, measured: Measured) -> None:
+    """Gates always; the corpus of a run that passed (a failed run has no score)."""
+    measured.gates = measure_gates(
+        branch, progress.attempts, lambda gate: run.event("gate", gate=gate.id, passed=gate.passed)
+    )
+    measured.scores.append(measured.gates)
+    if progress.outcome != "pass":
+        return
+    corpus = measure_corpus(branch, lambda line: run.event("layer", layer="corpus", line=line), branch.kit.side_by_side)
+    if corpus is not None:
+        measured.corpus = corpus.corpus
+        measured.scores += corpus.scores
 
 
 def cache_dir(kit: Kit) -> Path:

@@ -1,0 +1,211 @@
+"""Reads an answer while it passes by: who answered, how many tokens, whether it came to its end.
+
+Nothing here changes or delays the bytes; what cannot be read ends as "unknown, because ...".
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from runner.schema.ledger import Usage, Wire
+
+MAX_PLAIN_BYTES = 32 * 1024 * 1024
+MAX_LINE_BYTES = 16 * 1024 * 1024
+
+
+@dataclass
+class Facts:
+    """What is known about an answer so far."""
+
+    model: str | None = None
+    response_id: str | None = None
+    usage: Usage | None = None
+    cost_usd: float | None = None
+    complete: bool = False
+    error: str | None = None
+    unreadable: str | None = None
+
+
+class _Inflate(Protocol):
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+class AnswerReader:
+    """Feed it the answer's bytes as they pass; ``facts`` is always up to date, ``finish`` reads what is left."""
+
+    def __init__(self, wire: Wire, *, streamed: bool, encoding: str | None = None) -> None:
+        self.facts = Facts()
+        self._wire = wire
+        self._streamed = streamed
+        self._rest = b""
+        self._raw: dict[str, Any] = {}
+        self._inflate = _inflater(encoding)
+        if encoding and encoding.lower() != "identity" and self._inflate is None:
+            self.facts.unreadable = f"the answer is compressed with {encoding}"
+
+    def feed(self, chunk: bytes) -> None:
+        if self.facts.unreadable:
+            return
+        if self._inflate is not None:
+            try:
+                chunk = self._inflate.decompress(chunk)
+            except zlib.error:
+                self.facts.unreadable = "the answer's compression is broken"
+                return
+        if not self._streamed:
+            self._rest += chunk
+            if len(self._rest) > MAX_PLAIN_BYTES:
+                self.facts.unreadable, self._rest = "the answer is too large to read", b""
+            return
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        if len(self._rest) > MAX_LINE_BYTES:
+            self.facts.unreadable, self._rest = "a line of the answer is too large to read", b""
+        for line in lines:
+            if line.startswith(b"data:"):
+                self._event(line[5:].strip())
+
+    def finish(self) -> Facts:
+        """The answer has ended, whole or not."""
+        if self._streamed:
+            if self._rest.startswith(b"data:"):
+                self._event(self._rest[5:].strip())
+        elif self._rest:
+            data = _json_object(self._rest)
+            if data is not None:
+                self._whole(data)
+        self._rest = b""
+        return self.facts
+
+    def _event(self, text: bytes) -> None:
+        if text == b"[DONE]":
+            self.facts.complete = True
+            return
+        data = _json_object(text)
+        if data is None:
+            return
+        if data.get("error") and data.get("type") in (None, "error"):
+            self.facts.error = _reason(data["error"])
+        if self._wire == "anthropic":
+            self._anthropic_event(data)
+        elif self._wire == "responses":
+            self._responses_event(data)
+        else:
+            self._identity(data)
+            self._usage(data.get("usage"))
+            choices = data.get("choices")
+            if (
+                isinstance(choices, list)
+                and choices
+                and isinstance(choices[0], dict)
+                and choices[0].get("finish_reason")
+            ):
+                self.facts.complete = True
+
+    def _anthropic_event(self, data: dict[str, Any]) -> None:
+        kind = data.get("type")
+        if kind == "message_start" and isinstance(data.get("message"), dict):
+            self._identity(data["message"])
+            self._usage(data["message"].get("usage"))
+        elif kind == "message_delta":
+            self._usage(data.get("usage"))
+        elif kind == "message_stop":
+            self.facts.complete = True
+
+    def _responses_event(self, data: dict[str, Any]) -> None:
+        answer = data.get("response")
+        if isinstance(answer, dict):
+            self._identity(answer)
+            self._usage(answer.get("usage"))
+            if data.get("type") in ("response.completed", "response.incomplete"):
+                self.facts.complete = True
+            elif data.get("type") == "response.failed":
+                self.facts.error = _reason(answer.get("error"))
+
+    def _whole(self, data: dict[str, Any]) -> None:
+        self._identity(data)
+        self._usage(data.get("usage"))
+        if data.get("error"):
+            self.facts.error = _reason(data["error"])
+        else:
+            self.facts.complete = True
+
+    def _identity(self, data: dict[str, Any]) -> None:
+        if isinstance(data.get("model"), str) and data["model"]:
+            self.facts.model = data["model"]
+        if isinstance(data.get("id"), str) and self.facts.response_id is None:
+            self.facts.response_id = data["id"]
+
+    def _usage(self, usage: Any) -> None:
+        if not isinstance(usage, dict):
+            return
+        # Anthropic reports in two steps; later figures replace earlier ones, silence keeps them.
+        self._raw.update({key: value for key, value in usage.items() if value is not None})
+        self.facts.usage = canonical_usage(self._wire, self._raw)
+        cost = self._raw.get("cost")
+        if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+            self.facts.cost_usd = float(cost)
+
+
+def canonical_usage(wire: Wire, raw: dict[str, Any]) -> Usage | None:
+    """A provider's usage in canonical form; None when it lacks the counts of its protocol."""
+    if wire == "anthropic":
+        into, out = _count(raw, "input_tokens"), _count(raw, "output_tokens")
+        if into is None or out is None:
+            return None
+        return Usage(
+            uncached_input=into,
+            cache_read=_count(raw, "cache_read_input_tokens") or 0,
+            cache_write=_count(raw, "cache_creation_input_tokens") or 0,
+            output=out,
+        )
+    names = ("input", "output") if wire == "responses" else ("prompt", "completion")
+    into, out = _count(raw, f"{names[0]}_tokens"), _count(raw, f"{names[1]}_tokens")
+    if into is None or out is None:
+        return None
+    inside = raw.get(f"{names[0]}_tokens_details")
+    spent = raw.get(f"{names[1]}_tokens_details")
+    inside = inside if isinstance(inside, dict) else {}
+    spent = spent if isinstance(spent, dict) else {}
+    read = min(_count(inside, "cached_tokens") or _count(raw, "prompt_cache_hit_tokens") or 0, into)
+    write = min(_count(inside, "cache_write_tokens") or 0, into - read)
+    return Usage(
+        uncached_input=into - read - write,
+        cache_read=read,
+        cache_write=write,
+        output=out,
+        reasoning=_count(spent, "reasoning_tokens"),
+    )
+
+
+def _count(raw: dict[str, Any], key: str) -> int | None:
+    value = raw.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _json_object(text: bytes) -> dict[str, Any] | None:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _reason(error: Any) -> str:
+    """A few words about an error inside an answer; never its whole text, which may quote anything."""
+    if isinstance(error, dict):
+        for key in ("code", "type", "status"):
+            if isinstance(error.get(key), str | int):
+                return str(error[key])[:80]
+    return "error in the answer"
+
+
+def _inflater(encoding: str | None) -> _Inflate | None:
+    name = (encoding or "").strip().lower()
+    if name in ("gzip", "x-gzip"):
+        return zlib.decompressobj(16 + zlib.MAX_WBITS)
+    if name == "deflate":
+        return zlib.decompressobj()
+    return None

@@ -1,0 +1,217 @@
+"""The controller's end of the gateway: starts its process, opens a door per run, ends it on every path."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as Late
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Self
+
+import runner
+from runner.errors import ConfigError, RigError, UsageError
+from runner.gateway.limits import Caps
+from runner.gateway.providers import Provider
+from runner.prices import is_known
+from runner.schema.ledger import LedgerTotals
+
+COMMAND_S = 30.0
+MAX_SOCKET_PATH = 107
+
+
+@dataclass(frozen=True)
+class RunDoor:
+    """One run's way to its model. ``socket_dir`` holds ``gw.sock``; whoever has ``token`` may ask."""
+
+    socket_dir: Path
+    token: str = field(repr=False)
+    close: Callable[[], LedgerTotals]
+    totals: Callable[[], LedgerTotals]
+
+    def fault(self) -> str | None:
+        """Why the run so far is the provider's failure and not the model's, or None."""
+        return self.totals().provider_fault
+
+
+class Gateway:
+    """One process for all runs of a controller. Use it as a context manager; its calls may come from any thread."""
+
+    def __init__(self, *, log: Path | None = None, env: Mapping[str, str] | None = None) -> None:
+        """``log`` receives what the process says on stderr; ``env`` (default: ours) is where it finds keys."""
+        self._env = dict(os.environ if env is None else env)
+        self._log = log
+        self._process: subprocess.Popen[bytes] | None = None
+        self._waiting: dict[int, Future[Any]] = {}
+        self._count = 0
+        self._lock = threading.Lock()
+        self._folder: Path | None = None
+        self._embedded: Any = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    def start(self) -> None:
+        if self._process is not None:
+            return
+        self._folder = Path(tempfile.mkdtemp(prefix="bgw-"))
+        self._folder.chmod(0o711)
+        root = str(Path(runner.__file__).resolve().parent.parent)
+        env = {**self._env, "PYTHONPATH": os.pathsep.join(filter(None, [root, self._env.get("PYTHONPATH")]))}
+        stderr: IO[bytes] | int = subprocess.DEVNULL if self._log is None else self._log.open("ab")
+        try:
+            # A session of its own: Ctrl-C must reach the controller first, which then ends this in order.
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "runner.gateway.server"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=env,
+                start_new_session=True,
+            )
+        finally:
+            if not isinstance(stderr, int):
+                stderr.close()
+        threading.Thread(target=self._listen, args=(self._process,), daemon=True, name="gateway").start()
+
+    def close(self) -> None:
+        """End the process and what it started. Idempotent."""
+        process, self._process = self._process, None
+        if process is not None:
+            assert process.stdin is not None
+            process.stdin.close()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        if self._embedded is not None:
+            self._embedded.close()
+            self._embedded = None
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def open_run(self, run_id: str, provider: Provider, model: str, caps: Caps, journal: Path) -> RunDoor:
+        """Let a run reach ``model``. An existing ``journal`` (a resumed run) is continued and counts for the caps.
+
+        Raises UsageError for a provider that asks no model, ConfigError for an unset variable or a USD cap
+        on a model whose price is unknown, RigError when the gateway does not work.
+        """
+        if not provider.asks_a_model:
+            raise UsageError(f"provider {provider.name} asks no model: its runs need no gateway")
+        self._price_must_be_known(provider, model, caps)
+        where = self._where(provider, model)
+        assert self._folder is not None
+        folder = self._folder / secrets.token_hex(4)
+        folder.mkdir(mode=0o711)
+        folder.chmod(0o711)
+        socket = folder / "gw.sock"
+        if len(str(socket)) > MAX_SOCKET_PATH:
+            raise ConfigError(f"the socket path {socket} is too long", "set TMPDIR to a short path")
+        token = "bench-" + secrets.token_urlsafe(24)
+        self._call(
+            {
+                "do": "open",
+                "run_id": run_id,
+                "token": token,
+                "provider": provider.model_dump(mode="json"),
+                "model": model,
+                "caps": caps.model_dump(mode="json"),
+                "journal": str(journal.resolve()),
+                "socket": str(socket),
+                **where,
+            }
+        )
+        return RunDoor(folder, token, lambda: self.close_run(run_id), lambda: self.totals(run_id))
+
+    def begin_attempt(self, run_id: str, label: str) -> None:
+        """What comes from now on belongs to attempt ``label``; requests still under way are ended first."""
+        self._call({"do": "begin", "run_id": run_id, "label": label})
+
+    def end_attempt(self, run_id: str) -> LedgerTotals:
+        """End what is still under way and return the current attempt's totals."""
+        return LedgerTotals.model_validate(self._call({"do": "end", "run_id": run_id}))
+
+    def totals(self, run_id: str, attempt: str | None = None) -> LedgerTotals:
+        """The totals of an open run so far, or of one attempt."""
+        return LedgerTotals.model_validate(self._call({"do": "totals", "run_id": run_id, "attempt": attempt}))
+
+    def close_run(self, run_id: str) -> LedgerTotals:
+        """Shut a run's door; returns its totals. The ledger is complete afterwards."""
+        return LedgerTotals.model_validate(self._call({"do": "close", "run_id": run_id}))
+
+    def _where(self, provider: Provider, model: str) -> dict[str, str]:
+        if provider.kind != "embedded":
+            # Said here, before the process is asked: the same words, without a round trip.
+            provider.url(self._env)
+            provider.key(self._env)
+            return {}
+        from runner.gateway.embedded import Embedded
+
+        with self._lock:
+            if self._embedded is None:
+                self._embedded = Embedded(provider, log=self._log)
+        server: Embedded = self._embedded
+        return {"base_url": server.start(model), "key": server.key}
+
+    def _price_must_be_known(self, provider: Provider, model: str, caps: Caps) -> None:
+        if caps.usd is None or is_known(model, datetime.now(UTC), catalogue=provider.price, free=provider.free):
+            return
+        raise ConfigError(
+            f"the price of {provider.name}/{model} is unknown, so a cap in USD cannot hold",
+            "cap tokens or requests instead",
+        )
+
+    def _call(self, message: dict[str, Any]) -> Any:
+        answer: Future[Any] = Future()
+        with self._lock:
+            process = self._process
+            if process is None or process.stdin is None:
+                raise RigError("the gateway is not running")
+            self._count += 1
+            number = self._count
+            self._waiting[number] = answer
+            try:
+                process.stdin.write(json.dumps({"id": number, **message}).encode() + b"\n")
+                process.stdin.flush()
+            except OSError:
+                raise RigError("the gateway's process has ended", "its log says why") from None
+        try:
+            return answer.result(COMMAND_S)
+        except Late:
+            raise RigError(f"the gateway did not answer within {COMMAND_S:.0f} s") from None
+        finally:
+            self._waiting.pop(number, None)
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            reply = json.loads(line)
+            waiting = self._waiting.get(reply["id"])
+            if waiting is None:
+                continue
+            if "error" in reply:
+                waiting.set_exception(RigError(*reply["error"]))
+            else:
+                waiting.set_result(reply["result"])
+        for waiting in list(self._waiting.values()):
+            if not waiting.done():
+                waiting.set_exception(RigError("the gateway's process has ended", "its log says why"))

@@ -1,0 +1,129 @@
+"""One request's story, from its first byte to its ledger line."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from runner.gateway.answers import AnswerReader, Facts
+from runner.gateway.providers import Provider
+from runner.gateway.wire import Asked, is_context_error
+from runner.prices import Price, price
+from runner.schema.ledger import LedgerLine, Outcome, Usage, Wire
+
+_FAULTY = frozenset([401, 402, 403, 404, 407, 408, 409, 425, 429])
+
+
+class Exchange:
+    """Gathers what happens to one request; each way it can end makes the one line that is written."""
+
+    def __init__(self, run_id: str, provider: Provider, model: str, attempt: str, method: str, path: str) -> None:
+        self.wire: Wire = "other"
+        self.asked = Asked(None, False, None, b"")
+        self.request_bytes = 0
+        self.reader: AnswerReader | None = None
+        self.open = True
+        self._run_id, self._provider, self._model, self._attempt = run_id, provider, model, attempt
+        self._path = f"{method} {path}"[:200]
+        self._at = datetime.now(UTC)
+        self._started = time.monotonic()
+        self._first_byte: float | None = None
+        self._status: int | None = None
+        self._bytes = 0
+
+    def headers_in(self, status: int) -> None:
+        self._status = status
+
+    def chunk_in(self, size: int) -> None:
+        if self._first_byte is None:
+            self._first_byte = time.monotonic()
+        self._bytes += size
+
+    def refused(self, status: int, reason: str, size: int) -> LedgerLine:
+        """The gateway did not pass it on."""
+        self._status, self._bytes = status, size
+        return self._line("refused", Facts(), refused=reason)
+
+    def ended(self, facts: Facts, *, cut: bool, fault: str | None) -> LedgerLine:
+        """The upstream's 2xx answer is over; ``cut`` when its end is missing."""
+        if facts.error is not None:
+            context = is_context_error(400, facts.error.encode())
+            return self._line("error", facts, context=context, fault=None if context else f"error: {facts.error}")
+        if cut:
+            return self._line("cut", facts, cut=True, fault=fault or "the answer was cut off")
+        return self._line("answered", facts, fault=fault)
+
+    def upstream_error(self, status: int, body: bytes) -> LedgerLine:
+        """The upstream answered with an error status."""
+        self._status, self._bytes = status, len(body)
+        context = is_context_error(status, body)
+        faulty = not context and (status in _FAULTY or status >= 500 or status < 400)
+        return self._line("error", Facts(), context=context, fault=f"HTTP {status}" if faulty else None)
+
+    def failed(self, why: str) -> LedgerLine:
+        """The upstream could not be reached, or broke off."""
+        if self.reader is None:
+            return self._line("error", Facts(), fault=why)
+        return self._line("cut", self.reader.finish(), cut=True, fault="the answer was cut off")
+
+    def abandoned(self, note: str | None = None) -> LedgerLine:
+        """The agent left first, or was ended; an answer that was already whole counts as one."""
+        facts = self.reader.finish() if self.reader else Facts()
+        return self._line("answered" if facts.complete else "abandoned", facts, note=note)
+
+    def _line(self, outcome: Outcome, facts: Facts, **more: Any) -> LedgerLine:
+        self.open = False
+        now = time.monotonic()
+        priced = self._price(outcome, facts)
+        note = "; ".join(part for part in (self.asked.note, more.pop("note", None)) if part)
+        return LedgerLine(
+            time=self._at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            run_id=self._run_id,
+            attempt=self._attempt,
+            seq=0,
+            protocol=self.wire,
+            path=self._path,
+            model_asked=self.asked.model[:200] if self.asked.model else None,
+            model_served=facts.model,
+            response_id=facts.response_id,
+            status=self._status,
+            stream=self.asked.stream,
+            outcome=outcome,
+            usage=facts.usage,
+            usage_reason=_usage_reason(outcome, facts, self._first_byte is not None),
+            price_usd=priced.usd,
+            price_source=priced.source,
+            effort_wire=self.asked.effort,
+            latency_ms=round((now - self._started) * 1000, 3),
+            first_byte_ms=None if self._first_byte is None else round((self._first_byte - self._started) * 1000, 3),
+            request_bytes=self.request_bytes,
+            response_bytes=self._bytes,
+            note=note or None,
+            **more,
+        )
+
+    def _price(self, outcome: Outcome, facts: Facts) -> Price:
+        usage: Usage | None = facts.usage
+        if usage is None and (outcome in ("refused", "error") or self._first_byte is None):
+            return Price(0.0, "nothing answered")
+        return price(
+            facts.model or self._model,
+            usage,
+            self._at,
+            catalogue=self._provider.price,
+            free=self._provider.free,
+            own_cost=facts.cost_usd,
+        )
+
+
+def _usage_reason(outcome: Outcome, facts: Facts, began: bool) -> str | None:
+    if outcome == "refused":
+        return "not passed on"
+    if facts.usage is not None:
+        return None if outcome == "answered" else "as last reported before the answer broke off"
+    if facts.unreadable:
+        return facts.unreadable
+    if outcome == "answered":
+        return "the provider reported no usage"
+    return "the answer broke off before its usage" if began else "nothing answered"

@@ -1,0 +1,154 @@
+"""Providers as data: where a model is served, under which key, and what counts as the model asked for."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError, field_validator, model_validator
+
+from runner.errors import ConfigError, UsageError
+from runner.schema.base import Strict
+
+Protocol = Literal["chat", "responses", "anthropic"]
+
+
+class Provider(Strict):
+    """One entry of ``providers.yaml``; that file's head explains every key."""
+
+    name: str
+    about: str = ""
+    kind: Literal["http", "embedded", "replay", "control"] = "http"
+    base_url: str | None = None
+    base_url_env: str | None = None
+    key_env: str | None = None
+    key_required: bool = True
+    key_header: Literal["bearer", "x-api-key"] = "bearer"
+    protocols: list[Protocol] = ["chat"]
+    dialect: Literal["openai", "openrouter", "anthropic", "generic"] = "generic"
+    price: str | None = None
+    free: bool = False
+    served: Literal["exact", "first"] = "exact"
+    served_aliases: list[str] = []
+    context_window: int = 128_000
+    max_tokens: int = 16_384
+
+    @model_validator(mode="after")
+    def _has_an_address(self) -> Self:
+        if self.kind == "http" and (self.base_url is None) == (self.base_url_env is None):
+            raise ValueError("an http provider needs either base_url or base_url_env")
+        return self
+
+    @field_validator("served_aliases")
+    @classmethod
+    def _compile(cls, value: list[str]) -> list[str]:
+        for pattern in value:
+            re.compile(pattern.format(model="m"))
+        return value
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether runs of this provider go through the gateway."""
+        return self.kind in ("http", "embedded")
+
+    def url(self, env: Mapping[str, str] | None = None) -> str:
+        """The base URL, without a trailing slash. Raises ConfigError when its variable is unset or no URL."""
+        env = os.environ if env is None else env
+        value = self.base_url or env.get(self.base_url_env or "", "").strip()
+        if not value:
+            raise ConfigError(
+                f"provider {self.name} has no address: the variable {self.base_url_env} is not set",
+                f"export {self.base_url_env}=http://HOST:PORT/v1",
+            )
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(
+                f"the address of provider {self.name} is no http URL",
+                f"export {self.base_url_env or 'the base_url in providers.yaml'}=http://HOST:PORT/v1",
+            )
+        value = value.rstrip("/")
+        return value if parts.path.strip("/") else value + "/v1"
+
+    def key(self, env: Mapping[str, str] | None = None) -> str | None:
+        """The key, or None when the provider needs none. Raises ConfigError when its variable is unset."""
+        env = os.environ if env is None else env
+        if self.key_env is None:
+            return None
+        value = env.get(self.key_env, "").strip()
+        if value:
+            return value
+        if self.key_required:
+            raise ConfigError(
+                f"provider {self.name} needs a key: the variable {self.key_env} is not set",
+                f"export {self.key_env}=...",
+            )
+        return None
+
+    def served_ok(self, asked: str, served: str, first: str | None = None) -> bool:
+        """Whether ``served``, the name in an answer, is the model ``asked`` for (``first``: the run's first answer)."""
+        if served == asked:
+            return True
+        if self.served == "first":
+            return first is None or served == first
+        return any(
+            re.fullmatch(pattern.format(model=re.escape(asked)), served) is not None for pattern in self.served_aliases
+        )
+
+
+class Providers(Strict):
+    """All providers of a registry, by name."""
+
+    providers: list[Provider]
+
+    @cached_property
+    def by_name(self) -> dict[str, Provider]:
+        return {provider.name: provider for provider in self.providers}
+
+    def resolve(self, reference: str, env: Mapping[str, str] | None = None) -> tuple[Provider, str]:
+        """``provider/model`` as a provider that can be asked, and the model's name there.
+
+        Raises UsageError for an unknown provider or a missing model, ConfigError for an unset variable.
+        """
+        name, _, model = reference.partition("/")
+        known = ", ".join(self.by_name)
+        provider = self.by_name.get(name)
+        if provider is None:
+            raise UsageError(f"unknown provider {name!r} in {reference!r}", f"known are {known}")
+        if not model or model != model.strip():
+            raise UsageError(f"{reference!r} names no model", f"write {name}/MODEL")
+        if provider.kind == "http":
+            provider.url(env)
+            provider.key(env)
+        return provider, model
+
+
+def load_providers(path: Path) -> Providers:
+    """Read ``providers.yaml``. Raises ConfigError naming the entry that cannot be used."""
+    import yaml
+
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{path} is no YAML: {error}") from None
+    entries = data.get("providers") if isinstance(data, dict) else None
+    if not isinstance(entries, dict):
+        raise ConfigError(f"{path} has no mapping 'providers'")
+    found = []
+    for name, entry in entries.items():
+        try:
+            found.append(Provider.model_validate({"name": name, **(entry or {})}))
+        except (ValidationError, TypeError, KeyError, IndexError, re.error) as error:
+            raise ConfigError(f"provider {name!r} in {path} cannot be used: {error}") from None
+    return Providers(providers=found)
+
+
+def resolve(reference: str, path: Path, env: Mapping[str, str] | None = None) -> tuple[Provider, str]:
+    """``provider/model`` against the providers in the file ``path``; see Providers.resolve."""
+    return load_providers(path).resolve(reference, env)

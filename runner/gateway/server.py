@@ -1,0 +1,147 @@
+"""The gateway's own process: ``python -m runner.gateway.server``.
+
+Its controller speaks JSON lines on its stdin and reads answers on its stdout; when stdin ends, whoever held the
+other end is gone, and so is this process. Keys come from the environment it was started with, or with the line
+that opens a run; they are written nowhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from runner.errors import BenchError
+from runner.gateway.door import Door, DoorSpec
+from runner.gateway.limits import Caps
+from runner.gateway.providers import Provider
+from runner.gateway.upstream import Upstream, proxy_for, trust
+from runner.prices import price_source
+
+CONNECT_S = 30.0
+KEEPALIVE_S = 4.0
+MAX_COMMAND = 1024 * 1024
+
+
+class Server:
+    """All doors of one controller."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+        self._doors: dict[str, Door] = {}
+
+    async def command(self, message: dict[str, Any]) -> Any:
+        """Carry out one line of the controller's."""
+        kind, run_id = message["do"], str(message.get("run_id"))
+        if kind == "open":
+            return await self._open(run_id, message)
+        door = self._doors.get(run_id)
+        if door is None:
+            raise KeyError(f"no open run {run_id}")
+        if kind == "begin":
+            await door.settle()
+            door.attempt = str(message["label"])
+        elif kind == "end":
+            await door.settle()
+            return door.totals(door.attempt).model_dump(mode="json")
+        elif kind == "totals":
+            return door.totals(message.get("attempt")).model_dump(mode="json")
+        elif kind == "close":
+            await self._doors.pop(run_id).close()
+            return door.totals().model_dump(mode="json")
+        else:
+            raise KeyError(f"unknown command {kind}")
+        return None
+
+    async def _open(self, run_id: str, message: dict[str, Any]) -> None:
+        if run_id in self._doors:
+            raise KeyError(f"run {run_id} is open already")
+        provider = Provider.model_validate(message["provider"])
+        base_url = message.get("base_url") or provider.url()
+        door = Door(
+            DoorSpec(
+                run_id=run_id,
+                token=message["token"],
+                provider=provider,
+                model=message["model"],
+                upstream=Upstream(
+                    base_url=base_url,
+                    key=message.get("key") or provider.key(),
+                    key_header=provider.key_header,
+                    proxy=proxy_for(base_url, os.environ),
+                ),
+                caps=Caps.model_validate(message["caps"]),
+                journal=Path(message["journal"]),
+                socket=Path(message["socket"]),
+            ),
+            self._session,
+        )
+        await door.open()
+        self._doors[run_id] = door
+
+    async def close(self) -> None:
+        for door in list(self._doors.values()):
+            await door.close()
+
+
+async def serve() -> None:
+    """Serve until stdin ends."""
+    loop = asyncio.get_running_loop()
+    commands = asyncio.StreamReader(limit=MAX_COMMAND)
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
+    connector = aiohttp.TCPConnector(limit=0, ssl=trust(os.environ), keepalive_timeout=KEEPALIVE_S)
+    # A slow model may think for as long as it likes: only the connection has a limit of its own.
+    timeout = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_S, sock_read=None)
+    async with aiohttp.ClientSession(
+        connector=connector, timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+    ) as session:
+        server = Server(session)
+        pending: set[asyncio.Task[None]] = set()
+        while line := await commands.readline():
+            task = asyncio.create_task(_answer(server, json.loads(line)))
+            pending.add(task)
+            task.add_done_callback(pending.discard)
+        await server.close()
+
+
+async def _answer(server: Server, message: dict[str, Any]) -> None:
+    reply: dict[str, Any] = {"id": message["id"]}
+    try:
+        reply["result"] = await server.command(message)
+    except BenchError as error:
+        reply["error"] = [error.what, error.fix]
+    except (KeyError, OSError, ValueError) as error:
+        # A pydantic error quotes its input, which holds the key; its kind is enough.
+        reply["error"] = [f"the gateway could not {message.get('do')}: {_safe(error)}", ""]
+    sys.stdout.write(json.dumps(reply) + "\n")
+    sys.stdout.flush()
+
+
+def _safe(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return str(error.args[0])
+    if isinstance(error, OSError):
+        return f"{type(error).__name__} ({error.strerror})"
+    return type(error).__name__
+
+
+def _warm() -> None:
+    """Load the price list now; the first request must not wait for it."""
+    from importlib import import_module
+
+    price_source()
+    import_module("genai_prices")
+
+
+def main() -> None:
+    _warm()
+    asyncio.run(serve())
+
+
+if __name__ == "__main__":
+    main()
