@@ -41,6 +41,7 @@ class Mirror:
         ``source`` is a git repository, or a plain folder, which becomes one commit with a fixed author and date
         (so its id is a hash of its content). Raises ConfigError where the baseline does not resolve.
         """
+        path, source = path.resolve(), source.resolve()
         path.mkdir(parents=True)
         git(["init", "-q", "--bare", "--initial-branch=baseline", str(path)])
         mirror = cls(path)
@@ -56,7 +57,11 @@ class Mirror:
         mirror.git("update-ref", "refs/heads/baseline", commit)
         return mirror, commit
 
-    def _fetch_commit(self, source: Path, baseline: str) -> str:
+    def adopt(self, source: Path, branch: str) -> str:
+        """The head of a branch in somebody's clone, its objects copied here. Raises ConfigError where there is none."""
+        return self._fetch_commit(source, branch, what="branch")
+
+    def _fetch_commit(self, source: Path, baseline: str, what: str = "baseline") -> str:
         git_dir = source / ".git" if (source / ".git").is_dir() else source
         try:
             full = git(
@@ -64,7 +69,7 @@ class Mirror:
             )
         except RigError:
             raise ConfigError(
-                f"baseline {baseline} is no commit of {source}", "fetch it there, or mend the entry"
+                f"{what} {baseline} is no commit of {source}", "fetch it there, or mend the entry"
             ) from None
         commit = full.decode().strip()
         # One commit with its history, packed there and unpacked here: no ref, tag, reflog or newer object comes.
@@ -80,6 +85,11 @@ class Mirror:
         index.unlink(missing_ok=True)
         message = b"Baseline\n"
         return self.git("commit-tree", tree, stdin=message, **FIXED_IDENTITY).decode().strip()
+
+    def commit_tree(self, tree: str, parent: str, message: str) -> str:
+        """A commit of the runner's own (fixed author and date) on ``parent``."""
+        out = self.git("commit-tree", tree, "-p", parent, stdin=f"{message}\n".encode(), **FIXED_IDENTITY)
+        return out.decode().strip()
 
     def import_bundle(self, bundle: Path, ref: str, limits: TreeLimits) -> str:
         """Fetch exactly one full ref out of a bundle that a contestant could have shaped; returns the head.
@@ -174,9 +184,10 @@ class Mirror:
                     _add(archive, path, *replacement)
         return buffer.getvalue()
 
-    def bundle(self, target: Path, ref: str) -> None:
-        """Write one ref, with its whole history, to a bundle file."""
-        self.git("bundle", "create", "-q", str(target), ref)
+    def bundled(self, commit: str, ref: str) -> bytes:
+        """A bundle that holds one commit with its whole history under the name ``ref``."""
+        pack = self.git("pack-objects", "--revs", "--stdout", "-q", "--threads=1", stdin=f"{commit}\n".encode())
+        return f"# v2 git bundle\n{commit} {ref}\n\n".encode() + pack
 
 
 def shadowed(path: bytes, overlay: Mapping[bytes, object]) -> bool:

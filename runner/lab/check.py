@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from runner.errors import RigError
+from runner.errors import Interrupted, RigError
 from runner.lab.kit import Kit
-from runner.lab.tree import TREE, lay, protected_overlay, tree_digest
+from runner.lab.tree import TREE, Overlay, lay, protected_overlay, tree_digest
 from runner.repo import Mirror
 from runner.sandbox.box import Box, ExecResult
 from runner.sandbox.pod import Pod
 from runner.schema.entry import Command
 
 CONTESTANT = "1000:1000"
+ORACLE = "0:0"
+# What an oracle needs to run the candidate's program as another user and to clean up after it.
+ORACLE_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
 _GRACE_S = 60
+_REPORT_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class Check:
+    """What is to be run. ``overlay`` replaces files of the commit (see ``protected_overlay``).
+
+    ``output`` is a path without ending; ``.out`` and ``.err`` are written beside it. With ``watch_tree`` the files that
+    the command changed, added or removed are listed (compared on the host, byte for byte). ``report`` is a file in the
+    container that is fetched afterwards; ``more`` is appended to the command's arguments.
+    """
+
+    commit: str
+    command: Command
+    overlay: Overlay | None = None
+    output: Path | None = None
+    watch_tree: bool = False
+    report: str | None = None
+    more: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -28,6 +51,7 @@ class CheckResult:
     stdout: bytes
     stderr: bytes
     changed: list[str] | None = None
+    report: bytes | None = None
 
     @property
     def passed(self) -> bool:
@@ -42,38 +66,36 @@ class CheckResult:
         return f"exit {self.exit_code}"
 
 
-def run_check(
-    kit: Kit,
-    mirror: Mirror,
-    baseline: str,
-    commit: str,
-    command: Command,
-    *,
-    run_id: str,
-    branch: str,
-    output: Path | None = None,
-    watch_tree: bool = False,
-) -> CheckResult:
-    """Run ``command`` on ``commit`` in a pod of its own: fresh container, fresh database, protected files restored.
+def protected_check(kit: Kit, mirror: Mirror, baseline: str, check: Check, *, run_id: str) -> CheckResult:
+    """``run_check`` on a contestant's commit, with the files that the registry protects as the baseline has them."""
+    overlay = protected_overlay(mirror, baseline, check.commit, kit.benchmark.entry.protected)
+    return run_check(kit, mirror, _with_overlay(check, overlay), run_id=run_id)
 
-    ``output`` is a path without ending; ``.out`` and ``.err`` are written beside it. With ``watch_tree`` the files
-    that the command changed, added or removed are listed (compared on the host, byte for byte).
-    Raises RigError where the sandbox itself failed.
+
+def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckResult:
+    """Run the command in a pod of its own: fresh container, fresh database.
+
+    A command marked ``oracle`` runs as root, so that it can run the candidate's program as another user.
+    Raises RigError where the sandbox itself failed, Interrupted where somebody stopped the run.
     """
-    overlay = protected_overlay(mirror, baseline, commit, kit.benchmark.entry.protected)
+    command = check.command
     spec = kit.pod_spec(run_id, command.timeout_s + _GRACE_S)
+    user, caps = (ORACLE, ORACLE_CAPS) if command.oracle else (CONTESTANT, ())
     with Pod(kit.engine, spec) as pod:
         if spec.service is not None:
             pod.start_database()
-        box = pod.contestant(kit.images["benchmark"].tag, env=kit.environment)
-        lay(box, mirror, commit, branch, overlay=overlay, user=CONTESTANT)
+        box = pod.check_box(kit.images["benchmark"].tag, env=kit.environment, user=user, caps=caps)
+        lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=user)
         set_up(kit, box)
-        before = tree_digest(box) if watch_tree else None
-        done = run_in(box, command, output)
-        changed = None
-        if before is not None and not done.timed_out:
-            after = tree_digest(box)
-            changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+        before = tree_digest(box) if check.watch_tree else None
+        done = run_in(kit, box, command, check.output, check.more)
+        changed = report = None
+        if not done.timed_out and not done.oom:
+            if before is not None:
+                after = tree_digest(box)
+                changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+            if check.report is not None:
+                report = _fetch(box, check.report)
     return CheckResult(
         exit_code=done.exit_code,
         timed_out=done.timed_out,
@@ -82,26 +104,46 @@ def run_check(
         stdout=done.stdout,
         stderr=done.stderr,
         changed=changed,
+        report=report,
     )
 
 
 def set_up(kit: Kit, box: Box) -> None:
-    """The benchmark's frozen set-up step, as the contestant's user. Raises RigError where it fails."""
+    """The benchmark's frozen set-up step, as the box's user. Raises RigError where it fails."""
     step = kit.benchmark.entry.setup
     if step is None:
         return
-    done = run_in(box, step, None)
+    done = run_in(kit, box, step, None)
     if not done.ok:
         said = (done.stderr or done.stdout).decode("utf-8", "backslashreplace").strip().splitlines()
         raise RigError(f"the benchmark's setup failed: {said[-1] if said else done.exit_code}")
 
 
-def run_in(box: Box, command: Command, output: Path | None) -> ExecResult:
-    """A registry command in a box, in the tree."""
-    return box.exec(
-        command.argv,
+def run_in(kit: Kit, box: Box, command: Command, output: Path | None, more: Sequence[str] = ()) -> ExecResult:
+    """A registry command in a box, in the tree. Raises Interrupted when somebody stops the run meanwhile."""
+    done = box.exec(
+        [*command.argv, *more],
         timeout_s=command.timeout_s,
         cwd=f"{TREE}/{command.cwd}" if command.cwd else TREE,
-        stdout_to=output.with_name(output.name + ".out") if output else None,
-        stderr_to=output.with_name(output.name + ".err") if output else None,
+        env=command.env,
+        cancel=kit.cancel,
     )
+    if output:
+        output.with_name(output.name + ".out").write_bytes(done.stdout)
+        output.with_name(output.name + ".err").write_bytes(done.stderr)
+    if kit.cancel.is_set():
+        raise Interrupted("the run was stopped")
+    return done
+
+
+def _fetch(box: Box, path: str) -> bytes | None:
+    """A report, or None where the command wrote none."""
+    target = path if path.startswith("/") else f"{TREE}/{path}"
+    try:
+        return box.get(target, limit_bytes=_REPORT_BYTES)
+    except RigError:
+        return None
+
+
+def _with_overlay(check: Check, overlay: Overlay) -> Check:
+    return replace(check, overlay={**overlay, **(check.overlay or {})})

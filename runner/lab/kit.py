@@ -1,8 +1,10 @@
-"""What every check of one benchmark shares: engine, images, services, limits."""
+"""What every check of one benchmark shares: engine, images, services, limits, and the wish to stop."""
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from runner.registry.benchmark import Benchmark
 from runner.sandbox.box import Limits
@@ -18,10 +20,26 @@ class Kit:
     engine: Engine
     benchmark: Benchmark
     images: dict[str, ImageUse] = field(default_factory=dict)
+    cancel: threading.Event = field(default_factory=threading.Event)
+
+    def engine_facts(self) -> dict[str, str]:
+        """What of the engine belongs to a run's identity."""
+        info = self.engine.info
+        return {"version": info.version, "storage": info.storage_driver, "cgroup": info.cgroup_version}
 
     @property
     def environment(self) -> dict[str, str]:
         return dict(self.benchmark.entry.environment)
+
+    @property
+    def side_by_side(self) -> int:
+        """How many checks may run at once on the engine's machine."""
+        return max(1, int(self.engine.info.ncpu / self.benchmark.entry.limits.cpus))
+
+    @property
+    def contestant_image(self) -> str:
+        """The benchmark's image, with the agent's layer on top where the arm has an agent."""
+        return self.images.get("contestant", self.images["benchmark"]).tag
 
     def limits(self) -> Limits:
         limits = self.benchmark.entry.limits
@@ -40,7 +58,7 @@ class Kit:
             size_mb=database.size_mb,
         )
 
-    def pod_spec(self, run_id: str, deadline_s: float, **more: object) -> PodSpec:
+    def pod_spec(self, run_id: str, deadline_s: float, *, gateway_socket_dir: Path | None = None) -> PodSpec:
         return PodSpec(
             run_id=run_id,
             trusted_image=self.images["trusted"].tag,
@@ -48,5 +66,5 @@ class Kit:
             limits=self.limits(),
             deadline_s=deadline_s,
             work_mb=self.benchmark.entry.limits.disk_mb,
-            **more,  # type: ignore[arg-type]  # the one optional field, gateway_socket_dir
+            gateway_socket_dir=gateway_socket_dir,
         )

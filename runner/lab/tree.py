@@ -1,13 +1,11 @@
-"""Lays a commit of the host's mirror out in a container, raw, with the files the registry protects from the baseline."""
+"""Lays a commit of the host's mirror out in a container, raw; protected files come from the baseline."""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import tarfile
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from runner.errors import RigError
 from runner.registry.globs import matcher
@@ -16,19 +14,23 @@ from runner.sandbox.box import Box
 
 TREE = "/work/repo"
 
-# One shell line in the container: an empty repository, one ref out of the bundle, the index on that commit.
-# No remote, tag, reflog or FETCH_HEAD is left, and nothing newer than the commit is in the object store.
+_BUNDLE = b".git/bench.bundle"  # no tree of a contestant's can hold that name: it is refused at copy-out
+
+# In the container: an empty repository, one ref out of the bundle, the index on that commit. No remote, tag, reflog or
+# FETCH_HEAD is left, and nothing newer than the commit is in the object store.
 _INIT = """set -eu
 cd "$1"
 git init -q --initial-branch="$2" .
-git -c core.logAllRefUpdates=false fetch -q --no-tags --no-write-fetch-head "$4" "+refs/bench/lay:refs/heads/$2"
-git -c core.logAllRefUpdates=false reset -q --mixed "$3" 2>/dev/null || git read-tree "$3"
-rm -f .git/ORIG_HEAD .git/FETCH_HEAD
-rm -rf .git/hooks .git/logs
-git config user.name "${BENCH_GIT_NAME:-developer}"
-git config user.email "${BENCH_GIT_EMAIL:-developer@localhost}"
-rm -f "$4"
+git -c core.logAllRefUpdates=false fetch -q --no-tags --no-write-fetch-head --update-head-ok .git/bench.bundle \\
+    "+refs/bench/lay:refs/heads/$2"
+git read-tree "$3"
+git update-index -q --refresh || true
+rm -rf .git/hooks .git/logs .git/ORIG_HEAD .git/FETCH_HEAD .git/bench.bundle
+git config user.name developer
+git config user.email developer@localhost
 """
+_LAY = 'set -eu; mkdir -p "$1"; tar -x -f - -C "$1"\n' + _INIT
+_RENEW = 'set -eu; mkdir -p "$1/.git"; cat > "$1/.git/bench.bundle"\n' + _INIT
 
 Overlay = Mapping[bytes, tuple[str, bytes] | None]
 
@@ -48,25 +50,21 @@ def protected_overlay(mirror: Mirror, baseline: str, commit: str, protected: Seq
 
 def lay(box: Box, mirror: Mirror, commit: str, branch: str, *, overlay: Overlay | None = None, user: str) -> None:
     """Put the tree at ``/work/repo`` with a repository in which ``branch`` is checked out at ``commit``."""
-    _unpack(box, mirror.tar(commit, overlay=overlay), user)
-    with tempfile.TemporaryDirectory(prefix="bench-lay-") as folder:
-        bundle = Path(folder) / "branch.bundle"
-        mirror.git("update-ref", "refs/bench/lay", commit)
-        mirror.bundle(bundle, "refs/bench/lay")
-        box.put({bundle.name: bundle.read_bytes()}, "/work", user=user)
-    done = box.exec(
-        ["sh", "-c", _INIT, "lay", TREE, branch, commit, f"/work/{bundle.name}"], timeout_s=60, user=user, cwd="/work"
-    )
+    extra = {**(overlay or {}), _BUNDLE: ("100644", mirror.bundled(commit, "refs/bench/lay"))}
+    _run(box, _LAY, mirror.tar(commit, overlay=extra), commit, branch, user)
+
+
+def give_repository(box: Box, mirror: Mirror, commit: str, branch: str, *, user: str) -> None:
+    """A new ``.git`` at ``/work/repo`` with ``branch`` at ``commit``; files of the work tree are not touched."""
+    _run(box, _RENEW, mirror.bundled(commit, "refs/bench/lay"), commit, branch, user)
+
+
+def _run(box: Box, script: str, stdin: bytes, commit: str, branch: str, user: str) -> None:
+    argv = ["sh", "-c", script, "lay", TREE, branch, commit]
+    done = box.exec(argv, timeout_s=120, user=user, cwd="/work", stdin=stdin)
     if not done.ok:
         said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
         raise RigError(f"the tree could not be laid out: {said[-1] if said else done.exit_code}")
-
-
-def _unpack(box: Box, archive: bytes, user: str) -> None:
-    script = f"mkdir -p {TREE} && exec tar -x -f - -C {TREE}"
-    done = box.exec(["sh", "-c", script], timeout_s=120, user=user, cwd="/work", stdin=archive)
-    if not done.ok:
-        raise RigError(f"the tree could not be unpacked: {done.stderr.decode('utf-8', 'backslashreplace').strip()}")
 
 
 def tree_digest(box: Box, *, limit_bytes: int = 1 << 28) -> dict[str, str]:

@@ -18,12 +18,24 @@ class Strict(BaseModel):
 def canonical(value: Any) -> str:
     """One JSON text for one value: keys sorted, no spaces, ASCII only, NaN refused.
 
-    ASCII keeps file names that are no UTF-8 (as surrogate escapes) storable; it also means that
-    no line separator of Unicode's can ever break a line-based file.
+    ASCII means that no line separator of Unicode's can ever break a line-based file; a lone surrogate
+    (half a character, as file names that are no UTF-8 carry) is written as the text of its escape.
     """
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", by_alias=True)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+    return json.dumps(
+        _whole_characters(value), sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=True
+    )
+
+
+def _whole_characters(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_whole_characters(k): _whole_characters(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_whole_characters(v) for v in value]
+    return value
 
 
 def digest(value: Any) -> str:

@@ -39,10 +39,16 @@ EXTRA_COLUMNS = ["harness", "delegation", "sample", "available", "series"]
 
 
 class Command(Strict):
-    """An argument list, never a shell line. ``cwd`` is relative to the clone; ``timeout_s`` in seconds."""
+    """An argument list, never a shell line. ``cwd`` is relative to the clone; ``timeout_s`` in seconds.
+
+    ``oracle``: the command judges a program that it runs as another user itself (black-box), so it runs as root in its
+    container; everything else runs as the contestant's user.
+    """
 
     argv: Argv
     cwd: str | None = None
+    env: dict[str, str] = {}
+    oracle: bool = False
     timeout_s: int = Field(600, gt=0, le=7200)
 
 
@@ -105,13 +111,15 @@ class Mutations(Strict):
     """How the corpus is run against a mutant; ``failure_pattern`` group 1 names the case.
 
     ``target`` says whose program is mutated: the branch's own (the seed's way), the frozen baseline or the
-    frozen reference.
+    frozen reference. ``report``: a JUnit file that the command writes, relative to the clone or absolute; with it the
+    verdict needs named cases of the report. ``first_kill``: arguments that make the command stop at the first failure.
     """
 
     command: str
     failure_pattern: str
     target: Literal["branch", "baseline", "reference"] = "branch"
     report: str | None = None
+    first_kill: list[str] = []
 
 
 class Band(Strict):
@@ -122,6 +130,8 @@ class Band(Strict):
 
 
 class Weights(Strict):
+    """``code`` has the parts ``gates`` and ``corpus`` (as the seed), and ``prerequisites`` for formula runner-1."""
+
     code: dict[str, dict[str, float]] = {}
     agentic: dict[str, float] = {}
     penalties: dict[str, float] = {}

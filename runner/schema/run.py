@@ -38,6 +38,8 @@ class RunLock(Strict):
     environment: dict[str, str]
     runner_version: str
     formula: str
+    templates: str
+    series: str
     price_snapshot: str | None = None
     engine: dict[str, str] = {}
 

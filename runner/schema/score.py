@@ -24,9 +24,13 @@ class Gate(Strict):
 
 
 class Component(Strict):
-    """One weighted line of a layer. ``earned`` null leaves the denominator (the rig's fault, never the model's)."""
+    """One weighted line of a layer. ``earned`` null leaves the denominator (the rig's fault, never the model's).
+
+    A ``prerequisite`` earns nothing: the share of its weight that is missing is taken from all points (runner-1).
+    """
 
     id: str
+    kind: Literal["points", "prerequisite"] = "points"
     weight: float
     earned: float | None
     arithmetic: str
@@ -46,9 +50,13 @@ class Score(Strict):
 
 
 class Composite(Strict):
-    """Folded layers: ``earned`` of ``available`` points, as 0 to 100, or null with the reason."""
+    """Folded layers: ``earned`` of ``available`` points, as 0 to 100, or null with the reason.
+
+    ``factor`` is the share of the prerequisites' weight that stands (1.0 where there are none).
+    """
 
     value: float | None
+    factor: float = 1.0
     earned: float
     available: float
     total: float

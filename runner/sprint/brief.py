@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import shlex
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from runner.errors import ConfigError
 from runner.lab.check import CheckResult
+from runner.lab.text import plain, shown
 from runner.lab.tree import TREE
 from runner.registry.benchmark import Benchmark
 from runner.repo import Mirror
 from runner.schema.entry import Command, Milestone
 
 _FOLDER = Path(__file__).parent / "templates"
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def templates_hash() -> str:
@@ -35,7 +33,9 @@ def write_brief(
     entry = benchmark.entry
     page = mirror.read(baseline, milestone.file)
     if page is None:
-        raise ConfigError(f"{benchmark.index}: {entry.id}: milestones.{milestone.id}.file: {milestone.file} is not in the baseline")
+        raise ConfigError(
+            f"{benchmark.index}: {entry.id}: milestones.{milestone.id}.file: {milestone.file} is not in the baseline"
+        )
     return _environment().get_template("brief.md.j2").render(
         milestone=milestone.id,
         count=len(entry.milestones),
@@ -59,18 +59,9 @@ def write_feedback(command: Command, result: CheckResult, limit: int) -> str:
     tail = plain(text)[-limit:]
     if len(tail) == limit:
         tail = "[...] " + tail.partition("\n")[2]
-    return _environment().get_template("feedback.md.j2").render(verify=shown(command), why=result.why(), tail=tail.strip())
-
-
-def shown(command: Command) -> str:
-    """A command as a person would type it."""
-    line = shlex.join(command.argv)
-    return f"(cd {shlex.quote(command.cwd)} && {line})" if command.cwd else line
-
-
-def plain(output: bytes) -> str:
-    """Output as text: bad bytes escaped, terminal codes and control characters taken out."""
-    return _ESCAPES.sub("", output.decode("utf-8", "backslashreplace"))
+    return (
+        _environment().get_template("feedback.md.j2").render(verify=shown(command), why=result.why(), tail=tail.strip())
+    )
 
 
 def _without_frontmatter(text: str) -> str:
@@ -83,5 +74,9 @@ def _without_frontmatter(text: str) -> str:
 
 def _environment() -> Environment:
     return Environment(
-        loader=FileSystemLoader(_FOLDER), undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+        loader=FileSystemLoader(_FOLDER),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
     )

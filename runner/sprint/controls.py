@@ -7,13 +7,17 @@ edits the CI configuration.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from runner.errors import ConfigError, RigError, UsageError
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE
 from runner.registry.benchmark import Benchmark
-from runner.sprint.worker import Task, Work, Worker
+from runner.schema.cell import Cell
+from runner.schema.run import RunLock
+from runner.sprint.worker import Door, Facts, Task, Work, Worker
+from runner.store.rundir import RunDir
 
 VERSION = "1"
 
@@ -25,7 +29,8 @@ class Reference:
         ids = [m.id for m in benchmark.entry.milestones]
         if len(benchmark.entry.reference) != len(ids):
             raise ConfigError(
-                f"{benchmark.index}: {benchmark.id}: reference: {len(benchmark.entry.reference)} patches for {len(ids)} milestones",
+                f"{benchmark.index}: {benchmark.id}: reference: {len(benchmark.entry.reference)} patches for "
+                f"{len(ids)} milestones",
                 "name one patch per milestone, in order",
             )
         self._patches = {
@@ -71,8 +76,22 @@ class Saboteur:
         return Work("done")
 
 
-def control(name: str, benchmark: Benchmark) -> Worker:
-    """The control of that name. Raises UsageError listing the known ones."""
+class Control:
+    """A control as a contestant: no model, no gateway. Raises UsageError for an unknown name, listing the known."""
+
+    def __init__(self, name: str, benchmark: Benchmark) -> None:
+        self._worker = _worker(name, benchmark)
+
+    @contextmanager
+    def open(self, run: RunDir, lock: RunLock) -> Iterator[Door]:
+        yield Door(self._worker)
+
+    def facts(self) -> Facts:
+        reason = "a control uses no model"
+        return Facts(tokens=None, tokens_reason=reason, requests=None, models_served=[], cost=Cell.none(reason))
+
+
+def _worker(name: str, benchmark: Benchmark) -> Worker:
     makers: dict[str, Callable[[], Worker]] = {
         "reference": lambda: Reference(benchmark),
         "nop": Nop,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from runner.repo import Mirror
 from runner.sandbox.box import Box
+from runner.schema.cell import Cell
 from runner.schema.entry import Milestone
-from runner.schema.run import Cause
+from runner.schema.run import Cause, RunLock, Tokens
+from runner.store.rundir import RunDir
 
 
 @dataclass(frozen=True)
@@ -43,3 +46,32 @@ class Work:
 class Worker(Protocol):
     def work(self, task: Task) -> Work:
         """Let the contestant work on one attempt; returns when it has stopped or was stopped."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """A run's contestant, ready to work; ``socket_dir`` is the way to the model's gateway, None where it uses none."""
+
+    worker: Worker
+    socket_dir: Path | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the gateway's ledger knows of a run."""
+
+    tokens: Tokens | None
+    tokens_reason: str | None
+    requests: int | None
+    models_served: list[str]
+    cost: Cell
+
+
+class Contestant(Protocol):
+    """Who competes: opened once per run, before the pod."""
+
+    def open(self, run: RunDir, lock: RunLock) -> AbstractContextManager[Door]:
+        """Everything that lives as long as the run's development."""
+
+    def facts(self) -> Facts:
+        """What is known so far; complete once the door is closed."""

@@ -65,6 +65,17 @@ def append_line(path: Path, record: BaseModel | dict[str, Any]) -> None:
         raise disk_error(error, path) from None
 
 
+def drop_torn_line(path: Path) -> None:
+    """Cut off a last line without its newline: its writer died before it was a record. Only under a lock."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return
+    whole = data.rfind(b"\n") + 1
+    if whole != len(data):
+        os.truncate(path, whole)
+
+
 def read_lines(path: Path, model: type[M]) -> list[M]:
     """All records of a line file. A last line without its newline was being written when its writer died and is
     left out; a broken line anywhere else is an error. Splits at ``\\n`` alone.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from runner.errors import ProofError
 from runner.schema.history import GENESIS, HistoryRecord
-from runner.store.files import append_line, locked, read_lines, write_atomic
+from runner.store.files import append_line, drop_torn_line, locked, read_lines, write_atomic
 
 
 class History:
@@ -24,6 +24,7 @@ class History:
         for a second one, and where the chain is broken already.
         """
         with locked(self.file.with_name(".history.lock")):
+            drop_torn_line(self.file)
             records = self.verify()
             if any(r.run_id == draft.run_id for r in records):
                 raise ProofError(f"run {draft.run_id} has a row already")

@@ -98,16 +98,19 @@ class RunDir:
         file = self.path / "scores" / f"{layer}.json"
         return read_record(file, Score) if file.exists() else None
 
+    def scores(self) -> list[Score]:
+        return [read_record(file, Score) for file in sorted((self.path / "scores").glob("*.json"))]
+
     def seal(self) -> str:
         """Write ``manifest.json`` with the hash of every other file; returns the manifest's own hash."""
         files = {
-            file.relative_to(self.path).as_posix(): _sha256(file)
+            file.relative_to(self.path).as_posix(): sha256_of(file)
             for file in sorted(self.path.rglob("*"))
             if file.is_file() and not file.is_symlink() and file.name != "manifest.json"
         }
         target = self.path / "manifest.json"
         write_record(target, Manifest(run_id=self.path.name, files=files))
-        return _sha256(target)
+        return sha256_of(target)
 
 
 def find_run(runs_dir: Path, name: str) -> RunDir:
@@ -123,6 +126,7 @@ def find_run(runs_dir: Path, name: str) -> RunDir:
     return RunDir(found[0])
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """SHA-256 (hex) of a file's content."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,56 @@
+# make bench | test | test-fast | lint | validate | doctor | sweep
+# Each needs nothing before it: .venv, the engine and the images are made on first use.
+#
+# make bench MODEL=provider/model [BENCHMARK= HARNESS= EFFORT= ORCH= SAMPLES= ARGS=]
+
+# Once it is there .venv's own: a version manager's python3 takes longer to start than all the checks.
+PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
+SETUP := $(PYTHON) -m runner.setup
+BIN := .venv/bin
+
+MODEL ?= control/reference control/nop
+BENCHMARK ?= stockroom-e2e
+HARNESS ?=
+EFFORT ?=
+ORCH ?=
+SAMPLES ?=
+ARGS ?=
+RUN_OPTIONS = $(foreach model,$(MODEL),--model $(model)) \
+    $(if $(HARNESS),--harness $(HARNESS)) $(if $(EFFORT),--effort $(EFFORT)) \
+    $(if $(ORCH),--orch $(ORCH)) $(if $(SAMPLES),--samples $(SAMPLES)) $(ARGS)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup bench test test-fast lint validate doctor sweep bakeoff reproduce board perf lock
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+setup:
+	@$(SETUP) --with dev,embedded --engine
+
+bench:
+	@$(SETUP) --with embedded --engine -- $(BIN)/bench run $(BENCHMARK) $(RUN_OPTIONS)
+
+test:
+	@$(SETUP) --with dev,embedded --engine -- $(BIN)/python -m pytest $(ARGS)
+
+test-fast:
+	@$(SETUP) --with dev -- $(BIN)/python -m pytest tests/unit $(ARGS)
+
+lint:
+	@$(SETUP) --with dev -- sh -c '$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy'
+
+validate:
+	@$(SETUP) --engine -- $(BIN)/bench validate $(BENCHMARK) $(ARGS)
+
+doctor:
+	@$(SETUP) -- $(BIN)/bench doctor $(ARGS)
+
+sweep:
+	@$(SETUP) -- $(BIN)/bench sweep $(ARGS)
+
+bakeoff reproduce board perf:
+	@echo "make $@ is not there yet." >&2; exit 2
+
+lock:
+	@requirements/lock.sh

@@ -1,0 +1,1 @@
+"""One module a command group; `SPECS` says which words each command takes."""

@@ -1,0 +1,30 @@
+"""``bench doctor``: is this machine able to run?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from runner.cli.options import DEFAULT_REGISTRY, Json, Registry
+
+
+def doctor(
+    model: Annotated[str | None, typer.Option("--model", "-m", help="Also make one tiny real completion.")] = None,
+    registry: Registry = DEFAULT_REGISTRY,
+    json: Json = False,
+) -> None:
+    """Check every precondition and say how to mend it. Exit code 2 where something is missing that a run needs."""
+    from runner.cli.output import print_document, print_table
+    from runner.doctor import run_checks
+
+    checks = run_checks(registry)
+    if json:
+        print_document([{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks])
+    else:
+        rows = [
+            {"check": c.name, "": "ok" if c.ok else "MEND", "found": c.detail, "how to mend": "" if c.ok else c.fix}
+            for c in checks
+        ]
+        print_table("This machine", rows, empty="nothing to check")
+    raise typer.Exit(0 if all(c.ok for c in checks) else 2)

@@ -1,0 +1,75 @@
+"""``bench list``, ``show`` and ``verify``: look things up."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from runner.cli.options import DEFAULT_REGISTRY, Json, Registry
+
+Benchmark = Annotated[str | None, typer.Option("--benchmark", "-b", help="Only this benchmark of the registry.")]
+
+
+def list_runs(
+    registry: Registry = DEFAULT_REGISTRY,
+    benchmark: Benchmark = None,
+    by: Annotated[str, typer.Option("--by", help="run: a line per row; arm: a line per arm with its counts.")] = "run",
+    json: Json = False,
+) -> None:
+    """List the rows of the history."""
+    from runner.cli.output import print_document, print_table
+    from runner.errors import UsageError
+    from runner.report.lookup import arms_of, history_of
+
+    if by not in ("run", "arm"):
+        raise UsageError(f"--by {by!r} is neither run nor arm")
+    records = history_of(registry, benchmark)
+    if json:
+        print_document(arms_of(records) if by == "arm" else [r.model_dump(mode="json") for r in records])
+    elif by == "arm":
+        print_table("Arms", arms_of(records), empty="no rows yet: make bench")
+    else:
+        rows = [{"run": r.run_id, "benchmark": r.benchmark, **_some(r.cells), "sample": str(r.sample)} for r in records]
+        print_table("History", rows, empty="no rows yet: make bench")
+
+
+def _some(cells: dict[str, str]) -> dict[str, str]:
+    names = ["model", "provider", "outcome", "att", "code", "diff", "tokens", "cost", "time"]
+    return {name: cells.get(name, "-") for name in names}
+
+
+def show(
+    run: Annotated[str, typer.Argument(help="A run's id or the beginning of it.")],
+    registry: Registry = DEFAULT_REGISTRY,
+    json: Json = False,
+) -> None:
+    """Show everything that was measured of one run."""
+    from runner.cli.output import print_document, print_markdown
+    from runner.report.lookup import stored_run
+
+    found = stored_run(registry, run)
+    if json:
+        scores = [s.model_dump(mode="json") for s in found.scores()]
+        print_document(
+            {
+                "run": found.path.name,
+                "lock": found.lock().model_dump(mode="json"),
+                "result": found.result().model_dump(mode="json"),
+                "scores": scores,
+            }
+        )
+    else:
+        print_markdown((found.path / "detail.md").read_text(encoding="utf-8"))
+
+
+def verify(registry: Registry = DEFAULT_REGISTRY, json: Json = False) -> None:
+    """Check the history's hash chain and every stored run against its manifest. Exit code 4 where one does not hold."""
+    from runner.cli.output import print_document
+    from runner.report.lookup import verify_store
+
+    checked = verify_store(registry)
+    if json:
+        print_document(checked)
+    else:
+        typer.echo(f"{checked['records']} rows chained, {checked['runs']} stored runs match their manifests")

@@ -1,0 +1,56 @@
+"""``bench``: which coding model should carry a team's development work?"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from runner.cli import doctor, look, run, space
+from runner.cli.score import score_app
+
+app = typer.Typer(
+    name="bench",
+    help="Makes one real develop sprint the benchmark: every contestant gets the same frozen repository, the same plan "
+    "and the same rules in its own sealed sandbox; what it commits is scored by checks it cannot touch.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.command("doctor")(doctor.doctor)
+app.command("list")(look.list_runs)
+app.command("show")(look.show)
+app.command("verify")(look.verify)
+app.command("checkout")(space.checkout)
+app.command("prune")(space.prune)
+app.command("sweep")(space.sweep)
+app.add_typer(score_app, name="score")
+
+
+@app.callback(invoke_without_command=True)
+def _top(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    if version:
+        from runner import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit(0)
+
+
+def main() -> None:
+    """Entry point: typed errors become one sentence on stderr and their exit code."""
+    from runner.errors import BenchError
+
+    try:
+        app()
+    except BenchError as error:
+        typer.echo(f"bench: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("bench: stopped", err=True)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

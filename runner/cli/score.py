@@ -1,0 +1,51 @@
+"""``bench score`` and ``bench-score``: the scoring layers on a plain clone."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from runner.cli.options import DEFAULT_REGISTRY, Registry
+
+score_app = typer.Typer(
+    name="score",
+    help="Score a branch of a plain clone; JSON on stdout, what is done on stderr.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@score_app.callback()
+def _top() -> None:
+    """The scoring layers, one command each."""
+
+
+@score_app.command("gates")
+def gates(
+    benchmark: Annotated[str, typer.Option("--benchmark", help="A benchmark of the registry.")],
+    branch: Annotated[str, typer.Option("--branch", help="The branch to score.")],
+    repo: Annotated[Path | None, typer.Option("--repo", help="The clone that holds it (default: source_repo).")] = None,
+    registry: Registry = DEFAULT_REGISTRY,
+) -> None:
+    """Pass/fail checks on a finished branch: scope, CI, end-to-end cases, determinism, superseded tests gone."""
+    from runner.cli.output import print_document
+    from runner.stages.gates import gates_of_clone
+
+    score = gates_of_clone(registry, benchmark, branch, repo, lambda line: typer.echo(line, err=True))
+    print_document({g.id: {"pass": g.passed, "evidence": g.reason or g.evidence} for g in score.gates})
+
+
+def main() -> None:
+    """Entry point of ``bench-score``."""
+    from runner.errors import BenchError
+
+    try:
+        score_app()
+    except BenchError as error:
+        typer.echo(f"bench-score: {error}", err=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,81 @@
+"""What ``bench run`` holds open: engine, gateway, signals and the live view."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Self
+
+from runner.cli.live import Live, make_view
+from runner.errors import Interrupted
+from runner.fleet.arms import Arms
+from runner.fleet.queue import Job, run_all
+from runner.lab.prepare import prepare_kit
+from runner.registry.benchmark import load_benchmark
+from runner.sandbox.engine import connect
+from runner.sandbox.reaper import sweep
+from runner.schema.run import RunResult
+
+
+class Session:
+    """Opens in the order of cost: registry, engine, images, and a gateway only where a model needs it."""
+
+    def __init__(self, registry: Path, benchmark: str, *, events: bool) -> None:
+        self.benchmark = load_benchmark(registry, benchmark)
+        self.cancel = threading.Event()
+        self._events = events
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        try:
+            self._view: Live = self._stack.enter_context(make_view(events=self._events))
+            self._engine = self._stack.enter_context(connect())
+            self._arms = self._stack.enter_context(Arms(self.benchmark))
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._stack.callback(signal.signal, number, signal.signal(number, self._stop))
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        """First wish: end the runs in their rows. Second: at once."""
+        if self.cancel.is_set():
+            raise KeyboardInterrupt
+        self.cancel.set()
+        self._view.note("stopping: branches are copied out, sandboxes removed (again to stop at once)")
+
+    def orders(
+        self, models: Sequence[str], *, harness: str | None, effort: str | None, samples: int | None
+    ) -> list[Job]:  # fmt: skip
+        """All jobs, everything about them checked before anything is started."""
+        drafts = [self._arms.draft(model, harness=harness, effort=effort) for model in models]
+        swept = sweep(self._engine)
+        if swept.removed:
+            self._view.note(f"removed {len(swept.removed)} objects that dead controllers had left behind")
+        kit = prepare_kit(self._engine, self.benchmark, self._view.log)
+        if self.cancel.is_set():
+            raise Interrupted("stopped before anything was started")
+        count = samples or self.benchmark.entry.samples
+        return [
+            self._arms.job(draft, kit, number, self._view.log) for draft in drafts for number in range(1, count + 1)
+        ]  # fmt: skip
+
+    def run(self, jobs: Sequence[Job], side_by_side: int) -> list[RunResult]:
+        return run_all(
+            jobs, side_by_side=side_by_side, cancel=self.cancel, on_event=self._view.event, idle=self._view.refresh
+        )  # fmt: skip
+
+    def exit_code(self, results: Sequence[RunResult], *, asked: int) -> int:
+        if self.cancel.is_set() or any(r.outcome == "cancelled" for r in results):
+            return 130
+        if len(results) < asked or any(r.outcome == "invalid" for r in results):
+            return 3
+        return 0

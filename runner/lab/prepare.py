@@ -1,0 +1,62 @@
+"""Makes sure that every image a benchmark needs is there, and says which ones they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import runner
+from runner.errors import ConfigError
+from runner.lab.kit import Kit
+from runner.registry.benchmark import Benchmark
+from runner.sandbox.baseimage import ensure_base
+from runner.sandbox.engine import Engine
+from runner.sandbox.images import Image, ImageSpec, ensure
+from runner.schema.entry import ImageBuild
+from runner.schema.run import ImageUse
+
+Log = Callable[[str], None]
+
+
+def images_folder() -> Path:
+    """The runner's own Dockerfiles: beside the package in a checkout, inside it when installed."""
+    package = Path(runner.__file__).parent
+    for folder in (package / "_images", package.parent / "images"):
+        if folder.is_dir():
+            return folder
+    raise ConfigError("the runner's Dockerfiles are missing", "install it again, or run it from its checkout")
+
+
+def prepare_kit(engine: Engine, benchmark: Benchmark, log: Log) -> Kit:
+    """Build what is not there yet; unchanged content builds nothing. Raises BuildError."""
+    folder = images_folder()
+    base = ensure_base(engine, log=log)
+    images = {"base": ImageUse(tag=base.tag, id=base.id, source=f"{base.source}: {base.detail}")}
+
+    def build(role: str, name: str, context: Path, parent: str, spec: ImageBuild | None = None) -> Image:
+        image = ensure(
+            engine,
+            ImageSpec(
+                name=name,
+                context=context,
+                dockerfile=spec.dockerfile if spec else "Dockerfile",
+                parents={"PARENT": parent},
+                target=spec.target if spec else None,
+            ),
+            log=log,
+        )
+        images[role] = ImageUse(tag=image.tag, id=image.id)
+        return image
+
+    build("trusted", "bench/trusted", folder / "trusted", base.tag)
+    if benchmark.entry.image:
+        image = benchmark.entry.image
+        build("benchmark", f"bench/{benchmark.id}", benchmark.path(image.context), base.tag, image)
+    else:
+        images["benchmark"] = images["base"]
+    database = benchmark.entry.services.database
+    if database:
+        postgres = build("postgres", "bench/postgres", folder / "postgres", base.tag)
+        context = benchmark.path(database.image.context)
+        build("database", f"bench/{benchmark.id}-database", context, postgres.tag, database.image)
+    return Kit(engine=engine, benchmark=benchmark, images=images)

@@ -1,0 +1,159 @@
+"""``detail.md``: everything that was measured of one run, and why what was not was not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from runner.report import format as fmt
+from runner.schema.run import RunLock, RunResult
+from runner.schema.score import Composite, Gate, Score
+
+
+def write_detail(lock: RunLock, result: RunResult, scores: Sequence[Score], cells: dict[str, str]) -> str:
+    """The run detail as markdown, sections in the seed's order."""
+    gates = next((s for s in scores if s.layer == "gates"), None)
+    parts = [
+        _frontmatter(lock, result),
+        f"# {lock.arm.label} on {lock.benchmark}: {result.outcome}",
+        _summary(lock, result),
+        "## Gates",
+        _gates(gates.gates if gates else []),
+        _layer("Corpus quality", "corpus", scores),
+        _layer("Mutation kills", "mutations", scores),
+        "## Process profile",
+        _attempts(result),
+        "## Cost",
+        _cost(result),
+        "## Composites",
+        _composite("code", result.code, result.outcome),
+        _composite("agentic", result.agentic, result.outcome),
+        "## Review",
+        f"`{result.review.text()}`: {result.review.reason or result.review.source}",
+        "## History row",
+        f"| {' | '.join(cells)} |\n|{'|'.join(' --- ' for _ in cells)}|\n| {' | '.join(cells.values())} |",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _frontmatter(lock: RunLock, result: RunResult) -> str:
+    def number(composite: Composite) -> str:
+        return "null" if composite.value is None or result.outcome != "pass" else f"{composite.value:g}"
+
+    return "\n".join(
+        [
+            "---",
+            f"benchmark: {lock.benchmark}",
+            f"model: {lock.arm.label}",
+            f"branch: {lock.branch}",
+            f"run_id: {lock.run_id}",
+            f"date: {result.started_at}",
+            f"outcome: {result.outcome}",
+            f"code: {number(result.code)}",
+            f"agentic: {number(result.agentic)}",
+            "review: null",
+            "status: done",
+            "---",
+        ]
+    )
+
+
+def _summary(lock: RunLock, result: RunResult) -> str:
+    lines = [
+        "## Summary",
+        "",
+        f"- outcome: **{result.outcome}**{f' (cause: {result.cause})' if result.cause else ''}"
+        + (f": {result.detail}" if result.detail else ""),
+        f"- arm: `{result.arm_id}` = {lock.arm.label}, {lock.arm.harness} {lock.arm.harness_version}, effort "
+        f"{lock.arm.effort}, {lock.arm.orchestration}, by {lock.arm.delegation}; sample {lock.sample}",
+        f"- baseline `{lock.baseline[:12]}`, head `{(result.head or '-')[:12]}`, branch `{lock.branch}`, "
+        f"{result.diff_lines if result.diff_lines is not None else '-'} changed lines",
+        f"- benchmark hash `{lock.benchmark_hash[:16]}`, formula {lock.formula}, runner {lock.runner_version}",
+        "- images: "
+        + ", ".join(
+            f"{n} `{i.tag}` ({i.id[7:19]}{', ' + i.source if i.source else ''})" for n, i in lock.images.items()
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _gates(gates: Sequence[Gate]) -> str:
+    if not gates:
+        return "Not measured: the run is invalid."
+    lines = ["| gate | verdict | evidence | class |", "| --- | --- | --- | --- |"]
+    for gate in gates:
+        verdict = "-" if gate.passed is None else "pass" if gate.passed else "FAIL"
+        evidence = gate.reason or ", ".join(f"{k}: {_short(v)}" for k, v in gate.evidence.items())
+        lines.append(f"| {gate.id} | {verdict} | {evidence.replace('|', chr(92) + '|')} | {gate.evidence_class} |")
+    return "\n".join(lines)
+
+
+def _short(value: object) -> str:
+    if isinstance(value, list) and len(value) > 8:
+        return f"{', '.join(map(str, value[:8]))} and {len(value) - 8} more"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{k} {v}" for k, v in value.items())
+    return str(value)
+
+
+def _layer(title: str, layer: str, scores: Sequence[Score]) -> str:
+    score = next((s for s in scores if s.layer == layer), None)
+    if score is None:
+        return f"## {title}\n\n`-`: this version of the runner does not measure it yet."
+    lines = [
+        f"- {name}: {cell.text()}{f' ({cell.reason})' if cell.reason else ''}" for name, cell in score.figures.items()
+    ]
+    return f"## {title}\n\n" + ("\n".join(lines) or f"`-`: {score.reason}")
+
+
+def _attempts(result: RunResult) -> str:
+    lines = [
+        "| milestone | attempt | ended | verify | cause | steps that stand | time |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for a in result.attempts:
+        verdict = "pass" if a.passed else a.detail or "fail"
+        counted = a.ended if a.counted else f"{a.ended} (not counted)"
+        steps = ", ".join(a.steps_passed) or "-"
+        cells = [
+            a.milestone,
+            a.number,
+            counted,
+            verdict.replace("|", "/"),
+            a.cause or "-",
+            steps,
+            fmt.duration(a.wall_s),
+        ]
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines) if result.attempts else "No attempt was made."
+
+
+def _cost(result: RunResult) -> str:
+    tokens = (
+        f"{fmt.tokens(result.tokens)}, cache {fmt.cache(result.tokens)}"
+        if result.tokens
+        else f"`-`: {result.tokens_reason}"
+    )
+    price = result.cost.text() if result.cost.value is None else fmt.dollars(float(result.cost.value))
+    served = ", ".join(result.models_served) or "-"
+    return "\n".join(
+        [
+            f"- cost: {price} ({result.cost.reason or result.cost.source})",
+            f"- tokens: {tokens}",
+            f"- requests: {result.requests if result.requests is not None else '-'}; models that answered: {served}",
+            f"- time: {fmt.duration(result.wall_s)}",
+        ]
+    )
+
+
+def _composite(name: str, composite: Composite, outcome: str) -> str:
+    if outcome != "pass":
+        head = f"`{name}`: `-` (a run that did not pass has no score)"
+    elif composite.value is None:
+        head = f"`{name}`: `-` ({composite.reason})"
+    else:
+        head = f"`{name}`: **{composite.value:g}**"
+    lines = [f"{head}; {composite.earned:g} of {composite.available:g} available points ({composite.total:g} in all)"]
+    lines += [f"- not measured: {line}" for line in composite.excluded]
+    return "\n".join(lines)

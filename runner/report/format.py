@@ -1,0 +1,52 @@
+"""How figures are written in a row; the seed's formats to the letter."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from runner.schema.run import AttemptRecord, Tokens
+
+
+def rounded(value: float, places: int) -> str:
+    """Half up on the decimal digits a person sees (4.125 is 4.13), not on the binary fraction."""
+    return str(Decimal(str(value)).quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP))
+
+
+def count(value: int) -> str:
+    """``950``, ``56.5k``, ``3.9M``."""
+    if value < 1000:
+        return str(value)
+    if value < 999_950:
+        return f"{rounded(value / 1000, 1)}k"
+    return f"{rounded(value / 1_000_000, 1)}M"
+
+
+def duration(seconds: float) -> str:
+    """``1h03m09s``, ``21m38s``, ``0m05s``; nothing at all is ``0s``."""
+    whole = int(seconds + 0.5)
+    if whole <= 0:
+        return "0s"
+    hours, rest = divmod(whole, 3600)
+    minutes, secs = divmod(rest, 60)
+    return f"{hours}h{minutes:02d}m{secs:02d}s" if hours else f"{minutes}m{secs:02d}s"
+
+
+def dollars(value: float) -> str:
+    return f"${rounded(value, 2)}"
+
+
+def tokens(value: Tokens) -> str:
+    return f"in {count(value.input_side)} out {count(value.output)}"
+
+
+def cache(value: Tokens) -> str:
+    return f"in {count(value.cache_read)} out {count(value.cache_write)}"
+
+
+def attempts(records: list[AttemptRecord]) -> str:
+    """Counted attempts per milestone, ``1/2/1``; none at all is ``0``."""
+    per: dict[str, int] = {}
+    for record in records:
+        if record.counted:
+            per[record.milestone] = per.get(record.milestone, 0) + 1
+    return "/".join(str(n) for n in per.values()) or "0"

@@ -1,0 +1,74 @@
+"""Did the kernel kill something in a container for want of memory? Told while the container lives.
+
+The engine's ``OOMKilled`` stays false until the main process has ended, so the kernel's own counter is read where the
+host's cgroup tree can be seen, and the engine's ``oom`` events where it cannot.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from runner.sandbox.engine import Engine, engine_errors
+
+
+class OomWatch:
+    """Counts the kernel's kills in one container."""
+
+    def __init__(self, engine: Engine, container_id: str) -> None:
+        self._engine = engine
+        self._id = container_id
+        self._counter = self._find_counter()
+
+    def count(self) -> int | None:
+        """Kills since the container started; None where the host's cgroup tree cannot be seen."""
+        if self._counter is None:
+            return None
+        try:
+            found = re.search(r"^oom_kill (\d+)$", self._counter.read_text(encoding="ascii"), re.MULTILINE)
+        except OSError:
+            return None  # the container has ended and its group with it
+        return int(found.group(1)) if found else None
+
+    def since(self, before: int | None, started: float) -> bool:
+        """Was anything killed since the count was ``before``? ``started``: wall clock, for the engine's events."""
+        now = self.count()
+        if before is not None and now is not None:
+            return now > before
+        return self._by_events(started)
+
+    def _by_events(self, started: float) -> bool:
+        with engine_errors("asking the engine for oom events"):
+            listen: Any = self._engine.api.events  # the engine takes fractions of a second, the SDK's types do not
+            events = listen(
+                since=f"{started - 0.001:.6f}",
+                until=f"{time.time() + 0.25:.6f}",  # the event comes a little after the kill
+                filters={"container": self._id, "event": "oom"},
+            )
+            try:
+                return any(True for _ in events)
+            finally:
+                events.close()
+
+    def _find_counter(self) -> Path | None:
+        if not self._engine.info.local:
+            return None
+        with engine_errors("looking at a container"):
+            pid = self._engine.api.inspect_container(self._id)["State"]["Pid"]
+        try:
+            lines = Path(f"/proc/{pid}/cgroup").read_text(encoding="ascii").splitlines()
+        except OSError:
+            return None
+        for line in lines:
+            _, controllers, group = line.split(":", 2)
+            if "memory" in controllers.split(","):
+                counter = Path(f"/sys/fs/cgroup/memory{group}/memory.oom_control")
+            elif controllers == "":
+                counter = Path(f"/sys/fs/cgroup{group}/memory.events")
+            else:
+                continue
+            if self._id in group and counter.exists():
+                return counter
+        return None

@@ -1,0 +1,290 @@
+"""A pod: loopback and nothing else, shared by a holder, a database and whoever works or judges there.
+
+Per run: the holder (with the relay to the gateway) and the work tree. Per attempt: the contestant's container, its
+HOME, and the attic, a trusted container that keeps HOME readable after the contestant's death. Per check: a box.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import Literal
+
+from runner.errors import RigError
+from runner.sandbox import teardown, volumes
+from runner.sandbox.box import KEEPER, Box, waiting
+from runner.sandbox.container import ContainerSpec, Limits, Mount, Tmpfs
+from runner.sandbox.database import HELD_AT, Database, Service
+from runner.sandbox.engine import Engine
+from runner.sandbox.volumes import VolumeSpec
+
+__all__ = ["CONTESTANT", "GATEWAY_PORT", "HOME", "SCRATCH", "WORK", "Pod", "PodSpec", "Service"]
+
+CONTESTANT = "1000:1000"
+WORK, HOME, SCRATCH = "/work", "/home/contestant", "/scratch"
+GATEWAY_PORT = 4000
+_GATEWAY_DIR = "/run/gw"
+_GATEWAY_SOCKET = "gw.sock"
+_TRUSTED_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER")
+_ENVIRONMENT = {
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
+
+
+@dataclass(frozen=True)
+class PodSpec:
+    """What a pod is made of. ``deadline_s``: seconds from its start until everything in it ends by itself.
+
+    ``gateway_socket_dir``: directory of the host with ``gw.sock``; ``work_mb``, ``scratch_mb``: MiB of the work tree
+    and of a trusted box's scratch space.
+    """
+
+    run_id: str
+    trusted_image: str
+    service: Service | None = None
+    limits: Limits = field(default_factory=Limits)
+    deadline_s: float = 3600
+    gateway_socket_dir: Path | None = None
+    work_mb: int = 512
+    scratch_mb: int = 1024
+
+
+class Pod:
+    """A context manager; ``close`` takes everything down, also after a start that failed half way."""
+
+    def __init__(self, engine: Engine, spec: PodSpec) -> None:
+        self.engine = engine
+        self.spec = spec
+        self._label = secrets.token_hex(8)
+        self._deadline = 0.0
+        self._holder: Box | None = None
+        self._work = ""
+        self._database: Database | None = None
+        self._attempt: list[Box] = []
+        self._home = ""
+        self.attic: Box | None = None
+
+    def __enter__(self) -> Pod:
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @property
+    def database(self) -> Box | None:
+        """The running database's container, for a dump. None before ``start_database``."""
+        return self._database.box if self._database else None
+
+    @property
+    def work_volume(self) -> str:
+        """The volume of the work tree, for a mount into another box."""
+        return self._work
+
+    def environment(self, env: Mapping[str, str] | None = None) -> dict[str, str]:
+        """What every box gets; ``env`` wins."""
+        service = self.spec.service.environment() if self.spec.service else {}
+        return _ENVIRONMENT | {"HOME": HOME} | service | dict(env or {})
+
+    def start_database(self) -> float:
+        """A fresh database in place of the one before; seconds until it was ready. Raises RigError."""
+        if self._database is None:
+            raise RigError("this benchmark has no database")
+        return self._database.start()
+
+    def contestant(self, image: str, *, env: Mapping[str, str] | None = None, home_mb: int = 256) -> Box:
+        """A fresh container with a fresh HOME in place of the attempt before: the work tree stays.
+
+        ``attic`` is then a trusted box that sees the work tree and this HOME read-only. Raises RigError.
+        """
+        self._end_attempt()
+        self._home = volumes.create(self.engine, self._volume("home", home_mb))
+        attic = self._trusted("attic", [Mount(self._work, WORK, read_only=True), Mount(self._home, HOME, True)])
+        self.attic = attic
+        self._attempt.append(attic)
+        limits = self.spec.limits
+        box = self._box(
+            role="contestant",
+            image=image,
+            user=CONTESTANT,
+            env=env,
+            mounts=[Mount(self._work, WORK), Mount(self._home, HOME)],
+            tmpfs=[Tmpfs("/tmp", limits.disk_mb, limits.inodes)],
+            writable_mb=self.spec.work_mb + home_mb,
+            writable_volumes=2,
+        )
+        self._attempt.append(box)
+        with ThreadPoolExecutor(2) as together:
+            for started in [together.submit(attic.start), together.submit(box.start)]:
+                started.result()
+        return box
+
+    def trusted(self, *, read_only: bool = True, extra: Sequence[Mount] = ()) -> Box:
+        """A box of the trusted image, root, without a network: the work tree at /work and empty scratch space.
+
+        Raises RigError.
+        """
+        box = self._trusted("trusted", [Mount(self._work, WORK, read_only=read_only), *extra])
+        box.start()
+        return box
+
+    def check_box(
+        self,
+        image: str,
+        *,
+        env: Mapping[str, str] | None = None,
+        read_only_inputs: Sequence[Mount] = (),
+        user: str = CONTESTANT,
+        caps: Sequence[str] = (),
+        work: Literal["rw", "ro", "none"] = "rw",
+    ) -> Box:
+        """A scorer's container in this pod's network, with HOME, /tmp and /out of its own. Raises RigError."""
+        limits = self.spec.limits
+        tree = [] if work == "none" else [Mount(self._work, WORK, read_only=work == "ro")]
+        uid, _, gid = user.partition(":")
+        owned = {"uid": int(uid), "gid": int(gid or uid), "mode": "0755", "inodes": limits.inodes}
+        box = self._box(
+            role="check",
+            image=image,
+            user=user,
+            env=env,
+            mounts=[*tree, *(Mount(m.volume, m.target, read_only=True) for m in read_only_inputs)],
+            tmpfs=[
+                Tmpfs("/tmp", limits.disk_mb, limits.inodes),
+                Tmpfs(HOME, limits.disk_mb, **owned),  # type: ignore[arg-type]
+                Tmpfs("/out", limits.disk_mb, **owned),  # type: ignore[arg-type]
+            ],
+            writable_mb=self.spec.work_mb if work == "rw" else 0,
+            writable_volumes=1,
+            caps=caps,
+        )
+        box.start()
+        return box
+
+    def close(self) -> list[str]:
+        """Remove every container and volume of this pod; safe to call again, never raises for what is stuck.
+
+        What could not be removed, one sentence each; the reaper finds it by its labels.
+        """
+        self._attempt, self._home, self.attic, self._holder, self._database = [], "", None, None, None
+        return teardown.pod(self.engine, self._label)
+
+    def _open(self) -> None:
+        spec = self.spec
+        self._deadline = time.monotonic() + spec.deadline_s
+        self._work = volumes.create(self.engine, self._volume("work", spec.work_mb))
+        mounts = [Mount(self._work, WORK)]
+        data = ""
+        if spec.service is not None:
+            data = volumes.create(self.engine, self._volume("pgdata", spec.service.size_mb))
+            mounts.append(Mount(data, HELD_AT))
+        argv = waiting(spec.deadline_s)
+        if spec.gateway_socket_dir is not None:
+            mounts.append(Mount(str(spec.gateway_socket_dir.absolute()), _GATEWAY_DIR, read_only=True))
+            source = resources.files("runner.sandbox").joinpath("relay.py").read_text(encoding="utf-8")
+            socket = f"{_GATEWAY_DIR}/{_GATEWAY_SOCKET}"
+            argv = ["python3", "-I", "-c", source, str(GATEWAY_PORT), socket, argv[1]]
+        holder = ContainerSpec(
+            run_id=spec.run_id,
+            role="holder",
+            pod=self._label,
+            image=spec.trusted_image,
+            argv=argv,
+            user=f"{os.getuid()}:{os.getgid()}",  # who may open the gateway's socket
+            limits=Limits(memory_mb=128, cpus=spec.limits.cpus, pids=64),
+            mounts=mounts,
+        )
+        self._holder = Box(self.engine, holder, deadline=self._deadline)
+        self._holder.start()
+        if spec.service is not None:
+            self._database = Database(
+                self.engine,
+                spec.service,
+                self._holder,
+                data,
+                run_id=spec.run_id,
+                pod=self._label,
+                limits=spec.limits,
+            )
+
+    def _end_attempt(self) -> None:
+        for box in self._attempt:
+            box.remove()
+        if self._home:
+            volumes.remove(self.engine, self._home)
+        self._attempt, self._home, self.attic = [], "", None
+
+    def _volume(self, role: str, size_mb: int) -> VolumeSpec:
+        return VolumeSpec(self.spec.run_id, role, self._label, size_mb, self.spec.limits.inodes)
+
+    def _trusted(self, role: str, mounts: Sequence[Mount]) -> Box:
+        spec = ContainerSpec(
+            run_id=self.spec.run_id,
+            role=role,
+            pod=self._label,
+            image=self.spec.trusted_image,
+            argv=waiting(self._left()),
+            user="0:0",
+            limits=Limits(memory_mb=512, cpus=self.spec.limits.cpus, pids=256),
+            env=_ENVIRONMENT | {"HOME": SCRATCH},
+            mounts=mounts,
+            tmpfs=[Tmpfs(SCRATCH, self.spec.scratch_mb), Tmpfs("/tmp", 64)],
+            writable_mb=self.spec.work_mb,
+            writable_volumes=1,
+            caps=_TRUSTED_CAPS,
+        )
+        return Box(self.engine, spec, deadline=self._deadline)
+
+    def _box(
+        self,
+        *,
+        role: str,
+        image: str,
+        user: str,
+        env: Mapping[str, str] | None,
+        mounts: Sequence[Mount],
+        tmpfs: Sequence[Tmpfs],
+        writable_mb: int,
+        writable_volumes: int,
+        caps: Sequence[str] = (),
+    ) -> Box:
+        """A waiting box in the pod's network. Its main process belongs to a user of no other process."""
+        if self._holder is None:
+            raise RigError("the pod is not open")
+        root = user.split(":")[0] == "0"
+        spec = ContainerSpec(
+            run_id=self.spec.run_id,
+            role=role,
+            pod=self._label,
+            image=image,
+            argv=waiting(self._left()),
+            user=user if root else KEEPER,
+            limits=self.spec.limits,
+            env=self.environment(env),
+            network=f"container:{self._holder.id}",
+            mounts=mounts,
+            tmpfs=tmpfs,
+            writable_mb=writable_mb,
+            writable_volumes=writable_volumes,
+            caps=caps,
+        )
+        return Box(self.engine, spec, deadline=self._deadline, user=user)
+
+    def _left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise RigError("the pod's deadline has passed")
+        return left

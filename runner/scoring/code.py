@@ -1,0 +1,106 @@
+"""The components of ``code``: gates and corpus, by the registry's weights and formula."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from runner.schema.entry import Band, Entry
+from runner.schema.score import Component, Score
+from runner.scoring.corpus import Form, Recall
+from runner.scoring.fold import band_share, points, unmeasured
+
+_WILDCARD_BAND = Band(full=0.05, zero=0.3)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What was measured of a corpus. ``unusable``: why the contestant's corpus earns nothing (red, flaky, guessing).
+
+    ``recall`` and ``mutation`` null: the benchmark has nothing to measure them with, or the rig did not measure them.
+    """
+
+    form: Form
+    recall: Recall | None
+    mutation: tuple[int, int] | None
+    unusable: str | None = None
+
+
+def code_components(entry: Entry, gates: Score | None, corpus: Corpus | None, why_not: str) -> list[Component]:
+    """All components that the registry weighs; ``why_not`` is the reason for a layer that was not measured."""
+    return [
+        *_gates(entry, "prerequisites", "prerequisite", gates, why_not),
+        *_gates(entry, "gates", "points", gates, why_not),
+        *_corpus(entry, corpus, why_not),
+    ]
+
+
+def _gates(
+    entry: Entry, part: str, kind: Literal["points", "prerequisite"], gates: Score | None, why_not: str
+) -> list[Component]:
+    found = {gate.id: gate for gate in gates.gates} if gates else {}
+    components = []
+    for name, weight in entry.weights.code.get(part, {}).items():
+        gate = found.get(name)
+        if gate is None or gate.passed is None:
+            component = unmeasured(f"{part}.{name}", weight, (gate.reason if gate else None) or why_not)
+        else:
+            component = points(f"{part}.{name}", weight, float(gate.passed), "passed" if gate.passed else "failed")
+        components.append(component.model_copy(update={"kind": kind}))
+    return components
+
+
+def _corpus(entry: Entry, corpus: Corpus | None, why_not: str) -> list[Component]:
+    shares = _seed_shares if entry.formula == "seed-1" else _runner_shares
+    components = []
+    for name, weight in entry.weights.code.get("corpus", {}).items():
+        if corpus is None:
+            components.append(unmeasured(f"corpus.{name}", weight, why_not))
+            continue
+        found = shares(entry, corpus).get(name)
+        if found is None:
+            components.append(unmeasured(f"corpus.{name}", weight, "the benchmark has nothing to measure it with"))
+        elif corpus.unusable:
+            components.append(points(f"corpus.{name}", weight, 0.0, corpus.unusable))
+        else:
+            components.append(points(f"corpus.{name}", weight, *found))
+    return components
+
+
+Shares = dict[str, tuple[float, str]]
+
+
+def _seed_shares(entry: Entry, corpus: Corpus) -> Shares:
+    """As published; a corpus that asserts nothing earns nothing for its form."""
+    out: Shares = {}
+    form, recall = corpus.form, corpus.recall
+    if corpus.mutation is not None:
+        killed, total = corpus.mutation
+        out["mutation"] = (killed / total if total else 0.0, f"{killed}/{total} killed")
+    if recall is not None:
+        share = recall.share or 0.0
+        out["recall"] = (share, f"{len(recall.matched)}/{recall.total} by {recall.source}")
+        if recall.gaps_total:
+            out["gaps"] = (
+                len(recall.gaps_matched) / recall.gaps_total,
+                f"{len(recall.gaps_matched)}/{recall.gaps_total}",
+            )
+    four = form.four_channel_share
+    out["four_channel"] = (four or 0.0, f"{form.four_channel_cases}/{form.case_count} cases")
+    ratio = form.wildcard_line_ratio
+    band = entry.weights.thresholds.get("wildcard", _WILDCARD_BAND)
+    out["wildcard"] = (
+        0.0 if ratio is None else band_share(band, ratio),
+        "no asserted line" if ratio is None else f"{ratio:.4f}",
+    )
+    return out
+
+
+def _runner_shares(entry: Entry, corpus: Corpus) -> Shares:
+    """Form counts in proportion to recall: a tidy corpus that notices nothing is worth nothing."""
+    out = _seed_shares(entry, corpus)
+    recalled = (corpus.recall.share if corpus.recall else None) or 0.0
+    for name in ("four_channel", "wildcard"):
+        share, arithmetic = out[name]
+        out[name] = (share * recalled, f"{arithmetic} x recall {recalled:.3f}")
+    return out

@@ -1,0 +1,131 @@
+"""Layer ``mutations``: does the branch's corpus notice frozen single faults in a frozen program?
+
+A kill counts only when the unmutated control is green before and after, at least one named case fails, and the placebos
+(patches that change no behaviour) survive. A mutant that does not apply to its frozen program is the rig's fault; on the
+branch's own program, one that only the contestant's edits broke counts as survived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Literal
+
+from runner.errors import RigError
+from runner.repo import Mirror
+from runner.scoring.patches import Patch, PatchFails, apply_patch
+from runner.scoring.suite import Suite, SuiteResult
+
+Verdict = Literal["killed", "survived", "not-applicable", "timeout", "invalid"]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One patch's verdict, with the cases that noticed it."""
+
+    name: str
+    verdict: Verdict
+    killed_by: tuple[str, ...] = ()
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A whole patch set. ``control`` is green, or says how the corpus fails on the unmutated program."""
+
+    control: SuiteResult
+    after: SuiteResult | None = None
+    mutants: tuple[Mutant, ...] = ()
+    placebos: tuple[Mutant, ...] = ()
+    extra: dict[str, SuiteResult] = field(default_factory=dict)
+
+    @property
+    def bitten(self) -> list[str]:
+        """Placebos that the corpus took for faults: it is guessing."""
+        return [m.name for m in self.placebos if m.verdict != "survived"]
+
+    @property
+    def unusable(self) -> str | None:
+        """Why no kill counts, as far as the contestant caused it; None where kills count."""
+        for name, result in [("the frozen program", self.control), *self.extra.items()]:
+            if result.ended != "green":
+                return f"the corpus is not green on {name}: {result.ended}{_named(result)}"
+        if self.after is not None and self.after.ended != "green":
+            return f"the corpus is flaky: green before the sweep, {self.after.ended} after it{_named(self.after)}"
+        if self.bitten:
+            return f"the corpus fails on patches that change no behaviour: {', '.join(self.bitten)}"
+        return None
+
+    @property
+    def killed(self) -> int:
+        return 0 if self.unusable else sum(m.verdict == "killed" for m in self.mutants)
+
+
+def _named(result: SuiteResult) -> str:
+    return f" ({', '.join(result.failed[:5])})" if result.failed else ""
+
+
+@dataclass(frozen=True)
+class Sweeper:
+    """Runs patch sets for one corpus. ``program`` is the frozen commit that is mutated (or the branch's own head)."""
+
+    suite: Suite
+    program: str
+    own_program: bool
+    side_by_side: int
+    announce: Callable[[str], None]
+
+    def sweep(
+        self, patches: Sequence[Patch], placebos: Sequence[Patch], controls: dict[str, str], *, whole: bool = False
+    ) -> Sweep:
+        """Control, placebos, mutants, control again. ``controls`` are further programs (name to commit) on which the
+        corpus has to be green; ``whole`` runs every case on every mutant (the full kill matrix) instead of stopping
+        at the first failure. Raises PatchFails for a patch that does not fit its frozen program.
+        """
+        control = self._control(self.program)
+        if control.ended != "green":
+            return Sweep(control)
+        extra = {name: self._control(commit) for name, commit in controls.items()}
+        sweep = Sweep(control, extra=extra)
+        if sweep.unusable:
+            return sweep
+        with ThreadPoolExecutor(self.side_by_side) as pool:
+            quiet = list(pool.map(lambda p: self._one(p, whole=False), placebos))
+            sweep = Sweep(control, None, (), tuple(quiet), extra)
+            if sweep.unusable:
+                return sweep
+            mutants = list(pool.map(lambda p: self._one(p, whole=whole), patches))
+        return Sweep(control, self._control(self.program), tuple(mutants), tuple(quiet), extra)
+
+    def _control(self, commit: str) -> SuiteResult:
+        result = self.suite.run(commit)
+        self.announce(f"control: {result.ended}")
+        return result
+
+    def _one(self, patch: Patch, *, whole: bool) -> Mutant:
+        mirror: Mirror = self.suite.mirror
+        try:
+            commit = apply_patch(mirror, self.program, patch.content(), patch.name)
+        except PatchFails as error:
+            if not self.own_program:
+                raise
+            return Mutant(patch.name, "not-applicable", detail=error.what)
+        result = self.suite.run(commit, first_kill=not whole)
+        if result.ended == "timeout":  # a slow machine must not look like a kill: once more, and only then believed
+            result = self.suite.run(commit, first_kill=not whole)
+        mutant = _verdict(patch.name, result)
+        self.announce(f"{patch.name}: {mutant.verdict}")
+        return mutant
+
+
+def _verdict(name: str, result: SuiteResult) -> Mutant:
+    if result.ended == "green":
+        return Mutant(name, "survived")
+    if result.ended == "red":
+        return Mutant(name, "killed", result.failed)
+    if result.ended == "timeout":
+        return Mutant(name, "timeout", detail="ran into its limit twice")
+    if result.ended == "no-tests":
+        raise RigError(f"{name}: the corpus ran no case although its control did", "the rig's case runner is broken")
+    return Mutant(name, "invalid", detail=result.detail)

@@ -1,0 +1,65 @@
+"""Frozen patch sets: probes, faults, held-out faults and placebos, each a single edit of a frozen program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.errors import RigError
+from runner.hostgit import git
+from runner.registry.benchmark import Benchmark
+from runner.repo import Mirror
+
+
+class PatchFails(RigError):
+    """A patch does not apply to its program, or changes nothing."""
+
+    retry = False
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One file of a patch set; ``name`` is its file name without ending."""
+
+    name: str
+    path: Path
+
+    def content(self) -> bytes:
+        return self.path.read_bytes()
+
+
+def patch_set(benchmark: Benchmark, folder: str | None) -> list[Patch]:
+    """All ``*.patch`` of a folder the registry names, by name; no folder is an empty set."""
+    if folder is None:
+        return []
+    return [Patch(p.stem, p) for p in sorted(benchmark.path(folder).glob("*.patch"))]
+
+
+def apply_patch(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
+    """A commit of the host's mirror with ``patch`` on top of ``commit``; no work tree is involved.
+
+    Raises PatchFails where it does not apply or changes nothing.
+    """
+    index = mirror.path / f"patch.{commit[:12]}.{abs(hash(patch)):x}.index"
+    more = {"GIT_INDEX_FILE": str(index)}
+    try:
+        git(["read-tree", commit], git_dir=mirror.path, extra=more)
+        try:
+            git(["apply", "--cached", "--whitespace=nowarn", "-"], git_dir=mirror.path, extra=more, stdin=patch,
+                cwd=mirror.path)  # fmt: skip
+        except RigError as error:
+            raise PatchFails(f"{message} does not apply: {error.what}") from None
+        tree = git(["write-tree"], git_dir=mirror.path, extra=more).decode().strip()
+    finally:
+        index.unlink(missing_ok=True)
+    if tree == mirror.git("rev-parse", f"{commit}^{{tree}}").decode().strip():
+        raise PatchFails(f"{message} changes nothing")
+    return mirror.commit_tree(tree, commit, message)
+
+
+def reference_commit(benchmark: Benchmark, mirror: Mirror, baseline: str) -> str:
+    """The frozen reference: the baseline with every reference patch applied in order. Raises PatchFails."""
+    commit = baseline
+    for patch in benchmark.entry.reference:
+        commit = apply_patch(mirror, commit, benchmark.path(patch).read_bytes(), patch)
+    return commit

@@ -1,0 +1,1 @@
+"""What `make` runs first: the virtual environment and the engine. Python's own library only."""

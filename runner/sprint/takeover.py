@@ -1,0 +1,61 @@
+"""Copy-out: a dead contestant's work becomes one commit of the host's mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runner.errors import RigError
+from runner.lab.check import CONTESTANT
+from runner.lab.tree import TREE, give_repository, lay
+from runner.repo import Mirror, TreeLimits
+from runner.sandbox import copyout
+from runner.sandbox.box import Box
+from runner.sandbox.pod import Pod
+from runner.store.rundir import RunDir
+
+
+@dataclass(frozen=True)
+class Taken:
+    head: str
+    stranded: list[str]
+
+
+def take_over(
+    pod: Pod, mirror: Mirror, run: RunDir, artifacts: Sequence[str], *, base: str, branch: str, message: str
+) -> Taken:
+    """Snapshot, bundle, fetch one ref. The contestant must be dead.
+
+    Raises ContestantError where what it left cannot be used, RigError where the rig failed.
+    """
+    box = pod.trusted()
+    try:
+        info = copyout.snapshot(box, base=base, branch=branch, message=message, artifacts=artifacts)
+        copyout.bundle(box, info, run.bundle)
+        for name, content in info.artifacts.items():
+            target = run.agent / "artifacts" / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+    finally:
+        box.remove()
+    head = mirror.import_bundle(run.bundle, f"refs/heads/{branch}", TreeLimits())
+    if head != info.head:
+        raise RigError(f"the bundle holds {head[:12]}, the snapshot was {info.head[:12]}")
+    return Taken(head=head, stranded=list(info.stranded))
+
+
+def advance(box: Box, mirror: Mirror, head: str, branch: str) -> None:
+    """Before a further attempt: the work tree as it was left, with a new repository at what was copied out.
+
+    The contestant's own ``.git`` is thrown away: nothing planted in it lives on into the next attempt.
+    """
+    script = f"if test -d {TREE} && ! test -L {TREE}; then rm -rf {TREE}/.git; else rm -rf {TREE}; exit 7; fi"
+    done = box.exec(["sh", "-c", script], timeout_s=120, user=CONTESTANT, cwd="/work")
+    if done.exit_code == 7:
+        lay(box, mirror, head, branch, user=CONTESTANT)
+    elif done.ok:
+        give_repository(box, mirror, head, branch, user=CONTESTANT)
+    else:
+        raise RigError(
+            f"the repository could not be renewed: {done.stderr.decode('utf-8', 'backslashreplace').strip()}"
+        )

@@ -1,0 +1,1 @@
+"""One run, stage by stage: prepare, develop, copy out, measure, report."""

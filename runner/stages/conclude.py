@@ -1,0 +1,99 @@
+"""The end of a run: result, detail, report and the row in the history."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from runner.lab.kit import Kit
+from runner.repo import Mirror
+from runner.report.detail import write_detail
+from runner.report.row import row
+from runner.schema.cell import Cell
+from runner.schema.history import HistoryRecord
+from runner.schema.run import RunLock, RunResult
+from runner.schema.score import Composite, Score
+from runner.scoring.code import Corpus, code_components
+from runner.scoring.fold import compose
+from runner.sprint.driver import Progress
+from runner.sprint.worker import Facts
+from runner.store.files import write_atomic, write_record
+from runner.store.history import History
+from runner.store.rundir import RunDir
+
+
+@dataclass
+class Measured:
+    """What the scorers found, as far as they came."""
+
+    gates: Score | None = None
+    corpus: Corpus | None = None
+    scores: list[Score] = field(default_factory=list)
+
+
+NOT_YET = "not measured by this version of the runner"
+
+
+def conclude(
+    kit: Kit, run: RunDir, mirror: Mirror, lock: RunLock, progress: Progress, facts: Facts, measured: Measured
+) -> RunResult:
+    """Write every record of the run's end and chain its row on; returns the result."""
+    entry = kit.benchmark.entry
+    for score in measured.scores:
+        run.write_score(score)
+    result = RunResult(
+        run_id=lock.run_id,
+        sample=lock.sample,
+        benchmark=lock.benchmark,
+        arm=lock.arm,
+        arm_id=lock.arm.arm_id,
+        outcome=progress.outcome or "invalid",
+        cause=progress.cause,
+        detail=progress.detail,
+        attempts=progress.attempts,
+        head=progress.head,
+        diff_lines=mirror.diff_lines(lock.baseline, progress.head),
+        wall_s=round(sum(a.wall_s for a in progress.attempts), 3),
+        started_at=run.states()[0].at,
+        tokens=facts.tokens,
+        tokens_reason=facts.tokens_reason,
+        requests=facts.requests,
+        models_served=facts.models_served,
+        cost=facts.cost,
+        code=_code(kit, lock, measured),
+        agentic=Composite(
+            value=None, earned=0, available=0, total=100, excluded=[f"process: {NOT_YET}"], reason=NOT_YET
+        ),
+        review=Cell.none("no reviewer is configured" if not entry.reviewers else NOT_YET),
+        freeze=Cell.none(NOT_YET),
+    )
+    write_record(run.result_file, result)
+    cells = row(result, report=run.path.name, series=lock.series)
+    detail = write_detail(lock, result, measured.scores, {c: cells[c] for c in entry.history_columns})
+    write_atomic(run.path / "detail.md", detail.encode("utf-8"))
+    manifest = run.seal()
+    History(kit.benchmark.runs_dir.parent).append(
+        HistoryRecord(
+            seq=0,
+            prev="",
+            run_id=lock.run_id,
+            benchmark=lock.benchmark,
+            benchmark_hash=lock.benchmark_hash,
+            series=lock.series,
+            arm=lock.arm,
+            arm_id=lock.arm.arm_id,
+            sample=lock.sample,
+            outcome=result.outcome,
+            cause=result.cause,
+            manifest=manifest,
+            cells=cells,
+        ),
+        entry.history_columns,
+    )
+    return result
+
+
+def _code(kit: Kit, lock: RunLock, measured: Measured) -> Composite:
+    components = code_components(
+        kit.benchmark.entry, measured.gates, measured.corpus, "the run ended before it was measured"
+    )
+    return compose(components, lock.formula)
