@@ -1,4 +1,4 @@
-"""What all groups of claims share: the kit, the mirror with baseline and reference, and a way to say what is going on."""
+"""What all groups of claims share: kit, mirror with baseline and reference, and a way to say what is going on."""
 
 from __future__ import annotations
 
