@@ -16,6 +16,7 @@ from runner.fleet.arms import Arms
 from runner.fleet.queue import Job, run_all
 from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
+from runner.registry.frozen import check_frozen
 from runner.sandbox.engine import connect
 from runner.sandbox.reaper import sweep
 from runner.schema.run import RunResult
@@ -26,6 +27,7 @@ class Session:
 
     def __init__(self, registry: Path, benchmark: str, *, events: bool) -> None:
         self.benchmark = load_benchmark(registry, benchmark)
+        check_frozen(self.benchmark)
         self.cancel = threading.Event()
         self._events = events
         self._stack = ExitStack()

@@ -22,7 +22,8 @@ __all__ = ["KEEPER", "Box", "BoxDead", "ExecResult", "Limits", "Mount", "Tmpfs",
 OUTPUT_LIMIT = 4 << 20
 # Who runs a box's waiting main process: a user of no other process, so that nothing inside can end the box.
 KEEPER = "65533:65533"
-_DRAIN_S = 5.0
+_DRAIN_S = 10.0
+_END_S = 30.0
 
 
 class BoxDead(RigError):
@@ -119,8 +120,12 @@ class Box:
             code: int | None = None
             timed_out = not channel.talk(stdin, take, until=until, stop=stop)
             if timed_out:
-                self.kill("been ended at its limit")
+                # Its output must be read on meanwhile: the engine does not call a container ended before it got rid
+                # of what the container wrote.
+                self._signal("been ended at its limit")
                 channel.talk(None, take, until=time.monotonic() + _DRAIN_S, stop=lambda: False)
+                channel.close()
+                self._await_end()
                 oom = self._watch.since(kills, wall)
             else:
                 code, timed_out = self._outcome(exec_id, out)
@@ -168,16 +173,22 @@ class Box:
 
     def kill(self, why: str = "been killed") -> None:
         """End every process in the container and wait until they are gone; safe to call again. Raises RigError."""
+        self._signal(why)
+        self._await_end()
+
+    def _signal(self, why: str) -> None:
         from docker.errors import APIError
 
-        self._ended = self._ended or why
+        self._ended = self._ended or why  # on record before it is done, so that it is never taken for something else
         with engine_errors(f"ending {self.name}"):
             try:
                 self.engine.api.kill(self.id)
             except APIError as error:
                 if error.status_code not in (404, 409):  # gone, or not running
                     raise
-        limit = time.monotonic() + 15
+
+    def _await_end(self) -> None:
+        limit = time.monotonic() + _END_S
         while self.alive():
             if time.monotonic() > limit:
                 raise RigError(f"{self.name} does not end")

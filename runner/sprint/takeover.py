@@ -14,11 +14,15 @@ from runner.sandbox.box import Box
 from runner.sandbox.pod import Pod
 from runner.store.rundir import RunDir
 
+_SNAPSHOT_TIME = 1_767_225_600  # fixed, so that the same work is the same commit
+
 
 @dataclass(frozen=True)
 class Taken:
+    """``info`` also names what was left behind: work outside the branch, files over a limit."""
+
     head: str
-    stranded: list[str]
+    info: copyout.SnapshotInfo
 
 
 def take_over(
@@ -30,18 +34,17 @@ def take_over(
     """
     box = pod.trusted()
     try:
-        info = copyout.snapshot(box, base=base, branch=branch, message=message, artifacts=artifacts)
+        info = copyout.snapshot(
+            box, base=base, branch=branch, message=message, artifacts=artifacts, when=_SNAPSHOT_TIME
+        )
         copyout.bundle(box, info, run.bundle)
-        for name, content in info.artifacts.items():
-            target = run.agent / "artifacts" / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+        copyout.copy_artifacts(box, info, run.artifacts)
     finally:
         box.remove()
     head = mirror.import_bundle(run.bundle, f"refs/heads/{branch}", TreeLimits())
     if head != info.head:
         raise RigError(f"the bundle holds {head[:12]}, the snapshot was {info.head[:12]}")
-    return Taken(head=head, stranded=list(info.stranded))
+    return Taken(head, info)
 
 
 def advance(box: Box, mirror: Mirror, head: str, branch: str) -> None:

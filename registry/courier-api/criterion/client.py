@@ -166,9 +166,12 @@ class OpenUpload:
         self._link.endheaders()
 
     def send(self, *rows: Row) -> None:
-        for row in rows:
-            line = json.dumps(row).encode() + b"\n"
-            self._link.send(b"%x\r\n%s\r\n" % (len(line), line))
+        try:
+            for row in rows:
+                line = json.dumps(row).encode() + b"\n"
+                self._link.send(b"%x\r\n%s\r\n" % (len(line), line))
+        except OSError as error:
+            raise Broken("an upload was refused before it was complete") from error
 
     def finish(self) -> int:
         try:
