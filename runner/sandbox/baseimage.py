@@ -14,7 +14,7 @@ from runner.errors import BuildError
 from runner.sandbox.buildcli import engine_host, find_cli
 from runner.sandbox.command import Log, follow
 from runner.sandbox.debian import SUITE, bootstrap
-from runner.sandbox.images import HasClient, Image, ImageSpec, build_lock, ensure, find_image
+from runner.sandbox.images import HasClient, Image, ImageSpec, build_lock, ensure, find_image, told_plainly
 
 Source = Literal["registry", "mmdebstrap", "debootstrap"]
 
@@ -133,7 +133,7 @@ def registry_answers(*, log: Log, env: Mapping[str, str]) -> bool:
 
 def import_bootstrapped(engine: HasClient, *, log: Log, env: Mapping[str, str]) -> None:
     """Bootstrap Debian and import it as bench/debian:<tool>, labelled with its tool and digest."""
-    with tempfile.TemporaryDirectory(prefix="bench-debian-") as folder:
+    with told_plainly("making the base image"), tempfile.TemporaryDirectory(prefix="bench-debian-") as folder:
         rootfs = bootstrap(Path(folder), log=log, env=env)
         changes = [
             f"LABEL bench.base.source={rootfs.tool}",

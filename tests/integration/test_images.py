@@ -177,7 +177,7 @@ def test_the_ca_bundle_and_the_proxies_reach_a_build_and_stay_in_no_layer(bench:
     bundle.write_text(f"ca-{mark}\n")
     proxy = f"http://user:proxy-{mark}@proxy.test:3128"
     bench.write(
-        "RUN --mount=type=secret,id=ca,target=/run/secrets/ca.pem \\",
+        f"RUN --mount=type=secret,id=ca,target=/run/secrets/ca.pem : {uuid.uuid4().hex}; \\",
         '    sha256sum </run/secrets/ca.pem >/ca.sum && printf %s "$HTTPS_PROXY" | sha256sum >/proxy.sum',
     )
     image = bench.ensure(SSL_CERT_FILE=str(bundle), HTTPS_PROXY=proxy)
