@@ -17,9 +17,8 @@ def doctor(
     """Check every precondition and say how to mend it. Exit code 2 where something is missing that a run needs."""
     from runner.cli.output import print_document, print_table
     from runner.doctor import run_checks
-    from runner.registry.load import runs_folders
 
-    checks = run_checks(runs_dir=runs_folders(registry)[0])
+    checks = run_checks(registry)
     if json:
         print_document([{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks])
     else:

@@ -29,7 +29,7 @@ class Taken:
 def take_over(
     pod: Pod, mirror: Mirror, run: RunDir, artifacts: Sequence[str], *, base: str, branch: str, message: str
 ) -> Taken:
-    """Into the run's folder: the bundle and the artifacts. The contestant must be dead; raises as ``take_over_tree``."""
+    """Into the run's folder: bundle and artifacts. The contestant must be dead; raises as ``take_over_tree``."""
     return take_over_tree(
         pod,
         mirror,

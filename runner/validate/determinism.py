@@ -21,7 +21,9 @@ def prove_determinism(bench: Bench, seed: int) -> list[Claim]:
         return []
     entry = bench.kit.benchmark.entry
     last = entry.milestones[-1]
-    named = {name: entry.commands[name] for name in ("ci", "e2e", "e2e_update") if name in entry.commands}
+    named: dict[str, Command] = {
+        name: entry.commands[name] for name in ("ci", "e2e", "e2e_update") if name in entry.commands
+    }
     named[f"verify {last.id}"] = entry.command(last.verify)
     verdicts: dict[str, set[str]] = {}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from runner.hostgit import printable
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE, lay
 from runner.sandbox.pod import Pod
@@ -12,7 +13,10 @@ from runner.schema.certificate import Claim
 from runner.validate.bench import Bench
 
 # Every regular file of the image up to 2 MiB, as git would name its content.
-_SCAN = "cd / && find . -xdev -type f -size -2048k -size +0 ! -name '*[[:cntrl:]]*' | git hash-object --no-filters --stdin-paths"
+_SCAN = (
+    "cd / && find . -xdev -type f -size -2048k -size +0 ! -name '*[[:cntrl:]]*' "
+    "| git hash-object --no-filters --stdin-paths"
+)
 _OBJECTS = "git cat-file --batch-all-objects --batch-check='%(objectname)'; git for-each-ref --format='%(refname)'"
 
 
@@ -51,7 +55,8 @@ def hidden_blobs(bench: Bench) -> dict[str, str]:
     hidden: dict[str, str] = {}
     entry = benchmark.entry
     folders = [entry.etalon_dir, entry.mutations_dir, entry.probes_dir, entry.held_out_dir, entry.placebos_dir,
-               entry.graded, entry.flawed, entry.criterion.dir if entry.criterion else None, *entry.reference]  # fmt: skip
+               entry.graded, entry.flawed, entry.criterion.dir if entry.criterion else None,
+               *entry.reference]  # fmt: skip
     for folder in folders:
         if folder is None:
             continue
@@ -61,8 +66,8 @@ def hidden_blobs(bench: Bench) -> dict[str, str]:
             if content.strip():
                 hidden.setdefault(blob_id(content), _name(benchmark.home, file))
     if bench.reference is not None:
-        for file in bench.mirror.tree(bench.reference):
-            hidden.setdefault(file.blob, f"the reference's {file.path.decode('utf-8', 'backslashreplace')}")
+        for entry_of_tree in bench.mirror.tree(bench.reference):
+            hidden.setdefault(entry_of_tree.blob, f"the reference's {printable(entry_of_tree.path)}")
     return {blob: name for blob, name in hidden.items() if blob not in visible and blob != blob_id(b"")}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from runner.schema.certificate import Claim
@@ -81,7 +82,7 @@ def prove_solutions(bench: Bench, kind: str, manifest: SolutionManifest | None, 
             claims.append(_claim(kind, solution.id, [error.what], {}))
             continue
         wrong = _differences(solution.expect, landing)
-        found = {
+        found: dict[str, object] = {
             "outcome": landing.outcome,
             "gates": {g.id: g.passed for g in landing.gates.gates},
             "killed": None if landing.killed_pct is None else round(landing.killed_pct, 1),
@@ -106,7 +107,7 @@ def prove_reference(bench: Bench) -> list[Claim]:
     if landing.outcome != "pass":
         wrong.append(f"its outcome is {landing.outcome}")
     if landing.code.value != 100:
-        lost = [c for c in landing.code.excluded]
+        lost = landing.code.excluded
         wrong.append(f"its code is {landing.code.value}, not 100{f' ({lost[0]})' if lost else ''}")
     if landing.corpus and landing.corpus.corpus.unusable:
         wrong.append(landing.corpus.corpus.unusable)
@@ -121,11 +122,7 @@ def _differences(expect: Expectation, landing: Landing) -> list[str]:
     for name, passed in expect.gates.items():
         gate = gates.get(name)
         if gate is None or gate.passed is not passed:
-            said = (
-                "not there"
-                if gate is None
-                else {True: "passes", False: "fails", None: f"- ({gate.reason})"}[gate.passed]
-            )
+            said = "is not there" if gate is None else "passes" if gate.passed else "fails"
             wrong.append(f"gate {name} {said}, expected to {'pass' if passed else 'fail'}")
     if expect.killed is not None:
         pct = landing.killed_pct
@@ -147,7 +144,7 @@ def _differences(expect: Expectation, landing: Landing) -> list[str]:
 
 def _order(values: list[tuple[str, float | None]], gap: float) -> Claim:
     wrong = []
-    for (low, a), (high, b) in zip(values, values[1:], strict=False):
+    for (low, a), (high, b) in pairwise(values):
         if a is None or b is None or round(b - a, 2) < gap:
             wrong.append(f"{high} ({b}) is not {gap:g} points above {low} ({a})")
     shown = " < ".join(f"{name} {value}" for name, value in values)
