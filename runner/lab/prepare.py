@@ -54,6 +54,11 @@ def prepare_kit(engine: Engine, benchmark: Benchmark, log: Log) -> Kit:
         build("benchmark", f"bench/{benchmark.id}", benchmark.path(image.context), base.tag, image)
     else:
         images["benchmark"] = images["base"]
+    criterion = benchmark.entry.criterion
+    if criterion and criterion.image:
+        parent = images["benchmark"].tag
+        build("criterion", f"bench/{benchmark.id}-criterion", benchmark.path(criterion.image.context), parent,
+              criterion.image)  # fmt: skip
     database = benchmark.entry.services.database
     if database:
         postgres = build("postgres", "bench/postgres", folder / "postgres", base.tag)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,15 +15,16 @@ from runner.errors import RigError
 from runner.sandbox import container, transfer
 from runner.sandbox.container import ContainerSpec, Limits, Mount, Tmpfs
 from runner.sandbox.engine import Engine, engine_errors
-from runner.sandbox.oom import OomWatch
 from runner.sandbox.stream import STDERR, Capture, Hijacked
+from runner.sandbox.watch import Watch
 
 __all__ = ["KEEPER", "Box", "BoxDead", "ExecResult", "Limits", "Mount", "Tmpfs", "ToolMissing", "waiting"]
 
 OUTPUT_LIMIT = 4 << 20
 # Who runs a box's waiting main process: a user of no other process, so that nothing inside can end the box.
 KEEPER = "65533:65533"
-_DRAIN_S = 5.0
+_DRAIN_S = 10.0
+_END_S = 30.0
 
 
 class BoxDead(RigError):
@@ -70,7 +72,7 @@ class Box:
         self.user = user or spec.user
         self.image = spec.image
         self.id, self.name = container.create(engine, spec)
-        self._watch: OomWatch | None = None
+        self._watch: Watch | None = None
         self._ended = ""
 
     def start(self) -> None:
@@ -101,7 +103,7 @@ class Box:
         """
         if self._ended:
             raise BoxDead(f"{self.name} has {self._ended}")
-        self._watch = self._watch or OomWatch(self.engine, self.id)
+        self._watch = self._watch or Watch(self.engine, self.id)
         kills, wall, started = self._watch.count(), time.time(), time.monotonic()
         until = min(started + timeout_s, self.deadline)
         with ExitStack() as stack:
@@ -119,8 +121,7 @@ class Box:
             code: int | None = None
             timed_out = not channel.talk(stdin, take, until=until, stop=stop)
             if timed_out:
-                self.kill("been ended at its limit")
-                channel.talk(None, take, until=time.monotonic() + _DRAIN_S, stop=lambda: False)
+                self._end_while_reading(channel, take)
                 oom = self._watch.since(kills, wall)
             else:
                 code, timed_out = self._outcome(exec_id, out)
@@ -168,16 +169,31 @@ class Box:
 
     def kill(self, why: str = "been killed") -> None:
         """End every process in the container and wait until they are gone; safe to call again. Raises RigError."""
+        self._signal(why)
+        self._await_end()
+
+    def _end_while_reading(self, channel: Hijacked, take: Callable[[int, memoryview], None]) -> None:
+        """The engine does not call a container ended before somebody took what it had written."""
+        with ThreadPoolExecutor(1) as aside:
+            killed = aside.submit(self._signal, "been ended at its limit")
+            channel.talk(None, take, until=time.monotonic() + _DRAIN_S, stop=lambda: False)
+            channel.close()
+            killed.result()
+        self._await_end()
+
+    def _signal(self, why: str) -> None:
         from docker.errors import APIError
 
-        self._ended = self._ended or why
+        self._ended = self._ended or why  # on record before it is done, so that it is never taken for something else
         with engine_errors(f"ending {self.name}"):
             try:
                 self.engine.api.kill(self.id)
             except APIError as error:
                 if error.status_code not in (404, 409):  # gone, or not running
                     raise
-        limit = time.monotonic() + 15
+
+    def _await_end(self) -> None:
+        limit = time.monotonic() + _END_S
         while self.alive():
             if time.monotonic() > limit:
                 raise RigError(f"{self.name} does not end")
@@ -219,6 +235,8 @@ class Box:
         while True:
             with engine_errors(f"asking how work in {self.name} ended"):
                 state = self.engine.api.exec_inspect(exec_id)
+            if self._watch is not None and self._watch.dying():
+                self._await_end()
             if not self.alive():
                 late = time.monotonic() >= self.deadline - 1
                 self._ended = self._ended or ("reached its deadline" if late else "ended")

@@ -76,7 +76,7 @@ def test_the_stamp_decides_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_an_unknown_set_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no requirements/nope.lock"):
+    with pytest.raises(ConfigError, match=r"no requirements/nope\.lock"):
         wanted_hashes(make_root(tmp_path), ["nope"])
 
 
@@ -166,7 +166,7 @@ def test_an_installed_engine_is_not_started_by_an_ordinary_user(monkeypatch: pyt
     monkeypatch.setattr(engine_module, "other_hosts", lambda env: [])
     monkeypatch.setattr(engine_module, "find_program", lambda name, env: "/usr/sbin/dockerd")
     monkeypatch.setattr(engine_module, "dockerd_alive", lambda: False)
-    monkeypatch.setattr(engine_module.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(EngineMissing, match="sudo"):
         ensure_engine({}, say=lambda line: None)
 
