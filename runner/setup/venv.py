@@ -86,7 +86,9 @@ def _fill(root: Path, venv: Path, todo: list[str], wanted: Mapping[str, str], en
     python = venv / "bin" / "python"
     if not os.access(python, os.X_OK):
         _create(venv, clean, say)
-    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    # The locks are complete. Bytecode is written by whatever gets imported: compiling all takes longer.
+    pip += ["--no-deps", "--no-compile"]
     held = read_stamp(venv)
     for name in [name for name in todo if name != PROJECT]:
         say(f"installing the {name} requirements into .venv (once)")
