@@ -74,12 +74,18 @@ def add_agent(kit: Kit, layer: ImageLayer, log: Log) -> Kit:
     """The kit with the agent's program laid onto the contestant's image; built once per agent and benchmark."""
     folder = images_folder()
     agent = ensure(
-        kit.engine, ImageSpec(name=layer.name, context=folder / layer.context, parents={"PARENT": kit.images["base"].tag}), log=log
+        kit.engine,
+        ImageSpec(name=layer.name, context=folder / layer.context, parents={"PARENT": kit.images["base"].tag}),
+        log=log,
     )
     with tempfile.TemporaryDirectory(prefix="bench-layer-") as context:
         (Path(context) / "Dockerfile").write_text(layer.dockerfile(), encoding="utf-8")
         parents = {"PARENT": kit.images["benchmark"].tag, "AGENT": agent.tag}
         name = f"{layer.name}-on-{kit.benchmark.id}"
         laid = ensure(kit.engine, ImageSpec(name=name, context=Path(context), parents=parents), log=log)
-    images = {**kit.images, "agent": ImageUse(tag=agent.tag, id=agent.id), "contestant": ImageUse(tag=laid.tag, id=laid.id)}
+    images = {
+        **kit.images,
+        "agent": ImageUse(tag=agent.tag, id=agent.id),
+        "contestant": ImageUse(tag=laid.tag, id=laid.id),
+    }
     return replace(kit, images=images)

@@ -109,7 +109,9 @@ class Limits(Strict):
 
     def tightened(self, other: Mapping[str, float]) -> Limits:
         """The smaller of both, limit by limit; ``other`` names some."""
-        return self.model_copy(update={k: min(v, type(v)(other[k])) for k, v in self.model_dump().items() if k in other})
+        return self.model_copy(
+            update={k: min(v, type(v)(other[k])) for k, v in self.model_dump().items() if k in other}
+        )
 
 
 class Mutations(Strict):
