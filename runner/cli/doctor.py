@@ -18,7 +18,7 @@ def doctor(
     from runner.cli.output import print_document, print_table
     from runner.doctor import run_checks
 
-    checks = run_checks(runs_dir=runs_dir_of(registry), key_variables=key_variables(registry))
+    checks = run_checks(registry)
     if json:
         print_document([{"name": c.name, "ok": c.ok, "detail": c.detail, "fix": c.fix} for c in checks])
     else:

@@ -61,7 +61,7 @@ class Session:
         drafts = [self._arms.draft(model, harness=harness, effort=effort) for model in models]
         swept = sweep(self._engine)
         if swept.removed:
-            self._view.note(f"removed {len(swept.removed)} objects that dead controllers had left behind")
+            self._view.note(f"removed {swept.removed} objects that dead controllers had left behind")
         kit = prepare_kit(self._engine, self.benchmark, self._view.log)
         if self.cancel.is_set():
             raise Interrupted("stopped before anything was started")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +15,8 @@ from runner.errors import RigError
 from runner.sandbox import container, transfer
 from runner.sandbox.container import ContainerSpec, Limits, Mount, Tmpfs
 from runner.sandbox.engine import Engine, engine_errors
-from runner.sandbox.oom import OomWatch
 from runner.sandbox.stream import STDERR, Capture, Hijacked
+from runner.sandbox.watch import Watch
 
 __all__ = ["KEEPER", "Box", "BoxDead", "ExecResult", "Limits", "Mount", "Tmpfs", "ToolMissing", "waiting"]
 
@@ -71,7 +72,7 @@ class Box:
         self.user = user or spec.user
         self.image = spec.image
         self.id, self.name = container.create(engine, spec)
-        self._watch: OomWatch | None = None
+        self._watch: Watch | None = None
         self._ended = ""
 
     def start(self) -> None:
@@ -102,7 +103,7 @@ class Box:
         """
         if self._ended:
             raise BoxDead(f"{self.name} has {self._ended}")
-        self._watch = self._watch or OomWatch(self.engine, self.id)
+        self._watch = self._watch or Watch(self.engine, self.id)
         kills, wall, started = self._watch.count(), time.time(), time.monotonic()
         until = min(started + timeout_s, self.deadline)
         with ExitStack() as stack:
@@ -120,12 +121,7 @@ class Box:
             code: int | None = None
             timed_out = not channel.talk(stdin, take, until=until, stop=stop)
             if timed_out:
-                # Its output must be read on meanwhile: the engine does not call a container ended before it got rid
-                # of what the container wrote.
-                self._signal("been ended at its limit")
-                channel.talk(None, take, until=time.monotonic() + _DRAIN_S, stop=lambda: False)
-                channel.close()
-                self._await_end()
+                self._end_while_reading(channel, take)
                 oom = self._watch.since(kills, wall)
             else:
                 code, timed_out = self._outcome(exec_id, out)
@@ -174,6 +170,15 @@ class Box:
     def kill(self, why: str = "been killed") -> None:
         """End every process in the container and wait until they are gone; safe to call again. Raises RigError."""
         self._signal(why)
+        self._await_end()
+
+    def _end_while_reading(self, channel: Hijacked, take: Callable[[int, memoryview], None]) -> None:
+        """The engine does not call a container ended before somebody took what it had written."""
+        with ThreadPoolExecutor(1) as aside:
+            killed = aside.submit(self._signal, "been ended at its limit")
+            channel.talk(None, take, until=time.monotonic() + _DRAIN_S, stop=lambda: False)
+            channel.close()
+            killed.result()
         self._await_end()
 
     def _signal(self, why: str) -> None:
@@ -230,6 +235,8 @@ class Box:
         while True:
             with engine_errors(f"asking how work in {self.name} ended"):
                 state = self.engine.api.exec_inspect(exec_id)
+            if self._watch is not None and self._watch.dying():
+                self._await_end()
             if not self.alive():
                 late = time.monotonic() >= self.deadline - 1
                 self._ended = self._ended or ("reached its deadline" if late else "ended")

@@ -25,7 +25,7 @@ Fate = Literal["ours", "alive", "dead", "foreign"]
 
 def owner_labels(run_id: str, role: str) -> dict[str, str]:
     """The labels of an object that this process creates for ``run_id`` as ``role``."""
-    return {RUN: run_id, ROLE: role, PID: str(os.getpid()), PID_START: _start(os.getpid()) or "", **_place()}
+    return {RUN: run_id, ROLE: role, PID: str(os.getpid()), PID_START: start_time(os.getpid()) or "", **_place()}
 
 
 def fate(labels: dict[str, str], *, local_engine: bool) -> Fate:
@@ -41,7 +41,7 @@ def fate(labels: dict[str, str], *, local_engine: bool) -> Fate:
         return "dead" if local_engine else "foreign"
     if labels[PIDNS] != place[PIDNS] or not labels[PID].isdigit():
         return "foreign"
-    start = _start(int(labels[PID]))
+    start = start_time(int(labels[PID]))
     if start is None or (start and start != labels[PID_START]):
         return "dead"
     return "ours" if int(labels[PID]) == os.getpid() else "alive"
@@ -62,7 +62,7 @@ def _read(path: str) -> str:
         return ""
 
 
-def _start(pid: int) -> str | None:
+def start_time(pid: int) -> str | None:
     """Start time of a process in clock ticks since boot; None where there is none, or only its zombie; empty where
     it exists but may not be looked at.
     """

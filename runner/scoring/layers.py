@@ -10,9 +10,9 @@ from runner.registry.manifests import patch_entries
 from runner.schema.cell import Cell
 from runner.schema.score import Score
 from runner.scoring import SCORER_VERSION
+from runner.scoring.branch import Branch
 from runner.scoring.code import Corpus
 from runner.scoring.corpus import Form, Recall, form_of, recall_by_behaviour, recall_by_name
-from runner.scoring.gates import Branch
 from runner.scoring.mutations import Mutant, Sweep, Sweeper
 from runner.scoring.patches import patch_set, reference_commit
 from runner.scoring.readers import reader

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from runner.errors import RigError
 from runner.lab.check import CONTESTANT
@@ -28,6 +29,30 @@ class Taken:
 def take_over(
     pod: Pod, mirror: Mirror, run: RunDir, artifacts: Sequence[str], *, base: str, branch: str, message: str
 ) -> Taken:
+    """Into the run's folder: bundle and artifacts. The contestant must be dead; raises as ``take_over_tree``."""
+    return take_over_tree(
+        pod,
+        mirror,
+        run.bundle,
+        base=base,
+        branch=branch,
+        message=message,
+        artifacts=artifacts,
+        artifacts_to=run.artifacts,
+    )
+
+
+def take_over_tree(
+    pod: Pod,
+    mirror: Mirror,
+    bundle: Path,
+    *,
+    base: str,
+    branch: str,
+    message: str,
+    artifacts: Sequence[str] = (),
+    artifacts_to: Path | None = None,
+) -> Taken:
     """Snapshot, bundle, fetch one ref. The contestant must be dead.
 
     Raises ContestantError where what it left cannot be used, RigError where the rig failed.
@@ -37,11 +62,12 @@ def take_over(
         info = copyout.snapshot(
             box, base=base, branch=branch, message=message, artifacts=artifacts, when=_SNAPSHOT_TIME
         )
-        copyout.bundle(box, info, run.bundle)
-        copyout.copy_artifacts(box, info, run.artifacts)
+        copyout.bundle(box, info, bundle)
+        if artifacts_to is not None:
+            copyout.copy_artifacts(box, info, artifacts_to)
     finally:
         box.remove()
-    head = mirror.import_bundle(run.bundle, f"refs/heads/{branch}", TreeLimits())
+    head = mirror.import_bundle(bundle, f"refs/heads/{branch}", TreeLimits())
     if head != info.head:
         raise RigError(f"the bundle holds {head[:12]}, the snapshot was {info.head[:12]}")
     return Taken(head, info)

@@ -6,64 +6,14 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TypeVar
 
 from browser import Browser
-from client import (
-    Broken,
-    Change,
-    Client,
-    Handheld,
-    OpenUpload,
-    Row,
-    exactly_once,
-    expect,
-    scan,
-)
-from server import Server
+from client import Broken, Change, Client, OpenUpload, Row, exactly_once, expect, scan
+from stage import SETTLE_S, Stage, ways
 
-SETTLE_S = 0.5
 BOARD_S = 15.0
-
-
-@dataclass
-class Stage:
-    server: Server
-    out: Path
-    uid: int | None
-    browser_uid: int | None
-    numbers: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def client(self) -> Client:
-        return Client(self.server.port)
-
-    def book(self, prefix: str, count: int, depot: str = "LIS") -> list[str]:
-        return [self.client.book(f"{prefix}-{number:04d}", depot) for number in range(count)]
-
-    def handheld(self) -> Handheld:
-        return Handheld(self.server.url, self.uid)
-
-    def open_upload(self, *rows: Row) -> OpenUpload:
-        """An upload whose first lines have reached the server and whatever it does with them at once."""
-        upload = OpenUpload(self.server.port)
-        upload.send(*rows)
-        self.settle()
-        return upload
-
-    def settle(self) -> None:
-        # The server has read what lay in its sockets when it answers a later request; the pauses
-        # leave time for what it may have asked of the database meanwhile.
-        for _ in range(2):
-            self.client.get("/depots")
-            time.sleep(SETTLE_S)
-
-
-def ways(references: list[str], *statuses: str) -> tuple[list[Row], list[Change]]:
-    """An upload that takes every delivery through `statuses`, and the changes it makes."""
-    changes = [(reference, status) for status in statuses for reference in references]
-    return [scan(name, status, f"{name}-{status}") for name, status in changes], changes
+T = TypeVar("T")
 
 
 def paging(stage: Stage) -> None:
@@ -87,9 +37,7 @@ def upload_under_way(stage: Stage) -> None:
     rows, wanted = ways(slow, "collected")
     slow_van = stage.open_upload(*rows[:2])
     # Whether these are answered before the upload ends is another case's question.
-    singles = [
-        threading.Thread(target=_try_scan, args=(client, row)) for row in ways(quick, "collected")[0]
-    ]
+    singles = [threading.Thread(target=_try_scan, args=(client, row)) for row in ways(quick, "collected")[0]]
     seen: list[Change] = []
     for single in singles:
         single.start()
@@ -152,10 +100,10 @@ def busy_morning(stage: Stage) -> None:
     done = threading.Event()
     wanted: list[Change] = []
 
-    def guarded(work: Callable[[], None]) -> threading.Thread:
+    def guarded(work: Callable[[T], None], subject: T) -> threading.Thread:
         def run() -> None:
             try:
-                work()
+                work(subject)
             except Broken as error:
                 failures.append(str(error))
 
@@ -182,9 +130,9 @@ def busy_morning(stage: Stage) -> None:
             time.sleep(0.003)
         followed[limit] += client.follow(cursor, limit)[0]
 
-    writers = [guarded(lambda names=names: van(names)) for names in bulk]
-    writers += [guarded(lambda names=names: walk(names)) for names in single]
-    boards = [guarded(lambda limit=limit: board(limit)) for limit in followed]
+    writers = [guarded(van, names) for names in bulk]
+    writers += [guarded(walk, names) for names in single]
+    boards = [guarded(board, limit) for limit in followed]
     for thread in writers:
         thread.join()
     done.set()

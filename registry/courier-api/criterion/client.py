@@ -122,12 +122,12 @@ def exactly_once(seen: list[Change], wanted: list[Change], who: str) -> None:
 
 
 class Handheld:
-    """The real client, fed line by line: its upload stays open until `finish`."""
+    """The real client of the tree (a protected file), fed line by line."""
 
-    def __init__(self, url: str, uid: int | None) -> None:
-        script = Path(__file__).with_name("handheld.ts")
+    def __init__(self, repo: Path, url: str, uid: int | None) -> None:
         self._process = subprocess.Popen(
-            ["node", str(script), url],
+            ["node", str(repo / "bin/handheld.ts"), url],
+            cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -149,10 +149,6 @@ class Handheld:
         except subprocess.TimeoutExpired as error:
             raise Broken("an upload was never answered") from error
         expect(self._process.returncode == 0, "an upload was refused")
-
-    def drop(self) -> None:
-        self._process.kill()
-        self._process.wait()
 
 
 class OpenUpload:

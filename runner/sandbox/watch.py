@@ -1,4 +1,4 @@
-"""Did the kernel kill something in a container for want of memory? Told while the container lives.
+"""What the kernel did to a container: killed something in it for want of memory, or ended it.
 
 The engine's ``OOMKilled`` stays false until the main process has ended, so the kernel's own counter is read where the
 host's cgroup tree can be seen, and the engine's ``oom`` events where it cannot.
@@ -12,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from runner.sandbox.engine import Engine, engine_errors
+from runner.sandbox.labels import start_time
 
 
-class OomWatch:
-    """Counts the kernel's kills in one container."""
+class Watch:
+    """Looks at one running container from outside."""
 
     def __init__(self, engine: Engine, container_id: str) -> None:
         self._engine = engine
         self._id = container_id
+        self._pid = self._find_pid()
         self._counter = self._find_counter()
 
     def count(self) -> int | None:
@@ -52,13 +54,25 @@ class OomWatch:
             finally:
                 events.close()
 
-    def _find_counter(self) -> Path | None:
+    def dying(self) -> bool:
+        """Is the main process gone, though the engine may not have noticed? False where it cannot be seen."""
+        return self._pid > 0 and start_time(self._pid) is None
+
+    def _find_pid(self) -> int:
+        """The main process as this host sees it; 0 where it does not (another host, another pid namespace)."""
         if not self._engine.info.local:
-            return None
+            return 0
         with engine_errors("looking at a container"):
-            pid = self._engine.api.inspect_container(self._id)["State"]["Pid"]
+            pid = int(self._engine.api.inspect_container(self._id)["State"]["Pid"])
         try:
-            lines = Path(f"/proc/{pid}/cgroup").read_text(encoding="ascii").splitlines()
+            groups = Path(f"/proc/{pid}/cgroup").read_text(encoding="ascii")
+        except OSError:
+            return 0
+        return pid if self._id in groups else 0
+
+    def _find_counter(self) -> Path | None:
+        try:
+            lines = Path(f"/proc/{self._pid}/cgroup").read_text(encoding="ascii").splitlines()
         except OSError:
             return None
         for line in lines:
