@@ -113,4 +113,4 @@ def _archive(contents: Mapping[str, tuple[bytes, int]]) -> bytes:
 
 def _said(stderr: bytes, code: int | None) -> str:
     lines = stderr.decode("utf-8", "backslashreplace").strip().splitlines()
-    return lines[-1] if lines else f"exit {code}"
+    return lines[0] if lines else f"exit {code}"
