@@ -48,7 +48,8 @@ def put(box: Box, files: Files, target: str, *, user: str | None = None) -> None
         argv = ["xargs", "-0", "stat", "-c", "%s", "--"]
         done = box.exec(argv, timeout_s=_TIMEOUT_S, user=user, cwd=target, stdin=listing, output_limit=1 << 28)
     if not done.ok:
-        raise RigError(f"files could not be written to {target}: {_said(done.stderr, done.exit_code)}")
+        said = _said(done.stderr, done.exit_code)
+        raise RigError(f"files could not be written to {target}: {said}", "is there room left in it?")
     sizes = [int(line) for line in done.stdout.split()]
     if sizes != [len(data) for data, _ in contents.values()]:
         raise RigError(f"files written to {target} are not there afterwards")
