@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from runner.errors import RigError
+from runner.errors import DiskFull, RigError
 from runner.sandbox.box import Box
 from runner.sandbox.container import ContainerSpec, Limits, Mount, Tmpfs
 from runner.sandbox.engine import Engine, engine_errors
@@ -87,7 +87,12 @@ class Database:
             writable_mb=self._service.size_mb,
             writable_volumes=1,
         )
-        box = Box(self._engine, spec, deadline=self._holder.deadline)
+        try:
+            box = Box(self._engine, spec, deadline=self._holder.deadline)
+        except DiskFull as error:
+            size = f"{self._service.size_mb} MiB"
+            what = f"the data of {self._service.image} does not fit into {size}, or the engine's disk is full"
+            raise RigError(what, "raise the service's size_mb") from error
         self.box = box
         with engine_errors("listening to the database"):
             socket = self._engine.api.attach_socket(box.id, params={"stdout": 1, "stderr": 1, "stream": 1})

@@ -88,7 +88,7 @@ def engine_errors(doing: str) -> Iterator[None]:
     """Turn whatever the SDK raises while ``doing`` into a RigError: an engine that fails is never a result."""
     import requests
     import urllib3
-    from docker.errors import DockerException, ImageNotFound
+    from docker.errors import APIError, DockerException, ImageNotFound
 
     try:
         yield
@@ -97,7 +97,10 @@ def engine_errors(doing: str) -> Iterator[None]:
     except (DockerException, requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
         if "no space left on device" in str(error):
             raise DiskFull(f"{doing}: the engine's disk is full", "bench prune, docker system df") from error
-        raise RigError(f"{doing}: {_short(error)}", "is the Docker engine still running? bench doctor") from error
+        answered = isinstance(error, APIError)
+        raise RigError(
+            f"{doing}: {_short(error)}", "" if answered else "is the Docker engine still running? bench doctor"
+        ) from error
 
 
 def _short(error: BaseException) -> str:

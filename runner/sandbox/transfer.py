@@ -48,7 +48,8 @@ def put(box: Box, files: Files, target: str, *, user: str | None = None) -> None
         argv = ["xargs", "-0", "stat", "-c", "%s", "--"]
         done = box.exec(argv, timeout_s=_TIMEOUT_S, user=user, cwd=target, stdin=listing, output_limit=1 << 28)
     if not done.ok:
-        raise RigError(f"files could not be written to {target}: {_said(done.stderr, done.exit_code)}")
+        said = _said(done.stderr, done.exit_code)
+        raise RigError(f"files could not be written to {target}: {said}", "is there room left in it?")
     sizes = [int(line) for line in done.stdout.split()]
     if sizes != [len(data) for data, _ in contents.values()]:
         raise RigError(f"files written to {target} are not there afterwards")
@@ -113,4 +114,4 @@ def _archive(contents: Mapping[str, tuple[bytes, int]]) -> bytes:
 
 def _said(stderr: bytes, code: int | None) -> str:
     lines = stderr.decode("utf-8", "backslashreplace").strip().splitlines()
-    return lines[-1] if lines else f"exit {code}"
+    return lines[0] if lines else f"exit {code}"

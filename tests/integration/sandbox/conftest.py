@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 class Images:
     trusted: str
     base: str
+    postgres: str
     database: str
 
 
@@ -41,6 +42,7 @@ def images(engine: Engine) -> Images:
     return Images(
         trusted=ensure_trusted(engine, base, log=print).tag,
         base=base.tag,
+        postgres=postgres.tag,
         database=ensure(engine, seeded, log=print).tag,
     )
 
