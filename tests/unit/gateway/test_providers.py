@@ -29,6 +29,7 @@ def test_the_model_keeps_its_slashes() -> None:
         ("nobody/x", UsageError, "unknown provider 'nobody' in 'nobody/x' — known are openrouter, anthropic, openai"),
         ("openai", UsageError, "names no model — write openai/MODEL"),
         ("openai/", UsageError, "names no model"),
+        ("embedded/gpt-9", UsageError, "provider embedded has no model 'gpt-9' — known are smollm2-135m"),
         ("openai/x", ConfigError, "the variable OPENAI_API_KEY is not set — export OPENAI_API_KEY"),
         ("llama-local/x", ConfigError, "the variable LLAMA_LOCAL_URL is not set — export LLAMA_LOCAL_URL"),
     ],
