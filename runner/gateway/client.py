@@ -79,7 +79,7 @@ class Gateway:
         try:
             # A session of its own: Ctrl-C must reach the controller first, which then ends this in order.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "runner.gateway.server"],
+                [sys.executable, "-m", "runner.gateway.server", str(self._folder)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,

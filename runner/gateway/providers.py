@@ -113,7 +113,8 @@ class Providers(Strict):
     def resolve(self, reference: str, env: Mapping[str, str] | None = None) -> tuple[Provider, str]:
         """``provider/model`` as a provider that can be asked, and the model's name there.
 
-        Raises UsageError for an unknown provider or a missing model, ConfigError for an unset variable.
+        Raises UsageError for an unknown provider or a missing model, ConfigError for an unset variable or an
+        embedded model that is not installed.
         """
         name, _, model = reference.partition("/")
         known = ", ".join(self.by_name)
@@ -125,6 +126,10 @@ class Providers(Strict):
         if provider.kind == "http":
             provider.url(env)
             provider.key(env)
+        elif provider.kind == "embedded":
+            from runner.gateway.embedded import weights
+
+            weights(model)
         return provider, model
 
 

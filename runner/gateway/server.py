@@ -1,8 +1,8 @@
-"""The gateway's own process: ``python -m runner.gateway.server``.
+"""The gateway's own process: ``python -m runner.gateway.server FOLDER``, where FOLDER holds the sockets.
 
 Its controller speaks JSON lines on its stdin and reads answers on its stdout; when stdin ends, whoever held the
-other end is gone, and so is this process. Keys come from the environment it was started with, or with the line
-that opens a run; they are written nowhere.
+other end is gone, and so are this process and FOLDER. Keys come from the environment it was started with, or with
+the line that opens a run; they are written nowhere.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,10 @@ def _warm() -> None:
 
 def main() -> None:
     _warm()
-    asyncio.run(serve())
+    try:
+        asyncio.run(serve())
+    finally:
+        shutil.rmtree(sys.argv[1], ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -384,7 +385,8 @@ def main() -> None:
     options.add_argument("--journal")
     given = options.parse_args()
     server = StubServer(given.host, given.port, given.journal)
-    print(f"stub on port {server.server_address[1]}", flush=True)
+    sys.stdout.write(f"stub on port {server.server_address[1]}\n")
+    sys.stdout.flush()
     server.serve_forever()
 
 

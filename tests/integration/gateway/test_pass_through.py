@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from runner.gateway.client import Gateway
-from tests.integration.gateway.conftest import KEY, MODEL, PATHS, Open
+from runner.gateway.limits import Caps
+from tests.integration.gateway.conftest import KEY, MODEL, PATHS, Open, stub_provider
 from tests.support.stub_llm import StubServer
 
 WIRES = ["chat", "responses", "anthropic"]
@@ -123,33 +128,24 @@ def test_a_stream_arrives_as_it_is_made(enter: Open) -> None:
     connection.close()
 
 
-def test_the_gateway_dies_with_its_controller() -> None:
-    import subprocess
-    import sys
-
+def test_the_gateway_dies_with_its_controller(tmp_path: Path) -> None:
     code = (
         "import os, signal; from runner.gateway.client import Gateway; gateway = Gateway(); gateway.start();"
         "print(gateway.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env)
     pid = int(said.stdout)
-    for _ in range(100):
-        if not _alive(pid):
-            return
+    deadline = time.monotonic() + 20
+    while _alive(pid) and time.monotonic() < deadline:
         time.sleep(0.1)
-    pytest.fail("the gateway outlived its controller by ten seconds")
+    assert not _alive(pid)
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_closed_gateway_leaves_no_socket(stub: StubServer) -> None:
-    import os
-    import tempfile
-    from pathlib import Path
-
-    from runner.gateway.limits import Caps
-    from tests.integration.gateway.conftest import stub_provider
-
-    with tempfile.TemporaryDirectory() as folder, Gateway(env={**os.environ, "STUB_KEY": KEY}) as gateway:
-        door = gateway.open_run("r", stub_provider(stub.url("talk")), MODEL, Caps(), Path(folder, "l.jsonl"))
+def test_a_closed_gateway_leaves_no_socket(stub: StubServer, tmp_path: Path) -> None:
+    with Gateway(env={**os.environ, "STUB_KEY": KEY}) as gateway:
+        door = gateway.open_run("r", stub_provider(stub.url("talk")), MODEL, Caps(), tmp_path / "gateway.jsonl")
         assert (door.socket_dir / "gw.sock").is_socket()
     assert not door.socket_dir.exists()
 

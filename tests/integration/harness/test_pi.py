@@ -32,9 +32,7 @@ def test_pi_works_through_the_gateway(drive: Drive, wire: str) -> None:
     assert identity.logged_model.value == "stub-model"
 
 
-@pytest.mark.parametrize(
-    ("asked", "on_wire"), [("unknown", None), ("none", "none"), ("max", "max")]
-)
+@pytest.mark.parametrize(("asked", "on_wire"), [("unknown", None), ("none", "none"), ("max", "max")])
 def test_the_effort_asked_for_is_the_effort_sent(drive: Drive, asked: str, on_wire: str | None) -> None:
     done = drive("talk", effort=asked)
     assert done.totals.efforts_wire == [on_wire]

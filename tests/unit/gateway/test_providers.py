@@ -1,0 +1,105 @@
+"""providers.yaml, and what ``provider/model`` resolves to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.errors import ConfigError, UsageError
+from runner.gateway.providers import Provider, load_providers, resolve
+
+SHIPPED = Path(__file__).parents[3] / "registry" / "providers.yaml"
+
+
+def test_the_shipped_providers_are_there() -> None:
+    found = load_providers(SHIPPED).by_name
+    assert list(found) == ["openrouter", "anthropic", "openai", "llama-local", "embedded", "replay", "control"]
+    assert [name for name, provider in found.items() if not provider.asks_a_model] == ["replay", "control"]
+
+
+def test_the_model_keeps_its_slashes() -> None:
+    provider, model = resolve("openrouter/meta/x", SHIPPED, {"OPENROUTER_API_KEY": "k"})
+    assert (provider.name, model) == ("openrouter", "meta/x")
+
+
+@pytest.mark.parametrize(
+    ("reference", "error", "sentence"),
+    [
+        ("nobody/x", UsageError, "unknown provider 'nobody' in 'nobody/x' — known are openrouter, anthropic, openai"),
+        ("openai", UsageError, "names no model — write openai/MODEL"),
+        ("openai/", UsageError, "names no model"),
+        ("embedded/gpt-9", UsageError, "provider embedded has no model 'gpt-9' — known are smollm2-135m"),
+        ("openai/x", ConfigError, "the variable OPENAI_API_KEY is not set — export OPENAI_API_KEY"),
+        ("llama-local/x", ConfigError, "the variable LLAMA_LOCAL_URL is not set — export LLAMA_LOCAL_URL"),
+    ],
+)
+def test_what_cannot_be_asked_says_why(reference: str, error: type[Exception], sentence: str) -> None:
+    with pytest.raises(error, match=sentence):
+        resolve(reference, SHIPPED, {})
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("http://localhost:8080", "http://localhost:8080/v1"),
+        ("http://localhost:8080/", "http://localhost:8080/v1"),
+        ("http://localhost:8080/v1/", "http://localhost:8080/v1"),
+        ("https://box/api/v3", "https://box/api/v3"),
+    ],
+)
+def test_a_local_address_may_leave_out_the_version(given: str, url: str) -> None:
+    provider, _ = resolve("llama-local/anything", SHIPPED, {"LLAMA_LOCAL_URL": given})
+    assert provider.url({"LLAMA_LOCAL_URL": given}) == url
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(ConfigError, match="is no http URL"):
+        resolve("llama-local/x", SHIPPED, {"LLAMA_LOCAL_URL": "localhost:8080"})
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "served", "same"),
+    [
+        ("openai", "gpt-4o", "gpt-4o", True),
+        ("openai", "gpt-4o", "gpt-4o-2024-08-06", True),
+        ("openai", "gpt-4o", "gpt-4o-mini", False),
+        ("anthropic", "claude-sonnet-4-5", "claude-sonnet-4-5-20250929", True),
+        ("anthropic", "claude-sonnet-4-5", "claude-haiku-4-5-20250929", False),
+        ("openrouter", "meta/x.y", "meta/xzy", False),
+        ("llama-local", "anything", "whatever.gguf", True),
+    ],
+)
+def test_which_names_count_as_the_model(name: str, asked: str, served: str, same: bool) -> None:
+    assert load_providers(SHIPPED).by_name[name].served_ok(asked, served) is same
+
+
+def test_a_local_server_may_not_change_its_model() -> None:
+    local = load_providers(SHIPPED).by_name["llama-local"]
+    assert local.served_ok("x", "first.gguf", "first.gguf")
+    assert not local.served_ok("x", "second.gguf", "first.gguf")
+
+
+BROKEN = (
+    "- a",
+    "providers: [a]",
+    "providers: {x: {kind: http}}",
+    "providers: {x: {base_url: u, colour: red}}",
+    "a: [",
+    "providers: {x: {base_url: u, served_aliases: ['(']}}",
+    "providers: {x: {base_url: u, served_aliases: ['{b}']}}",
+)
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_broken_file_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "providers.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=r"providers\.yaml"):
+        load_providers(path)
+
+
+def test_a_key_may_be_optional() -> None:
+    provider = Provider(name="x", base_url="http://h/v1", key_env="K", key_required=False)
+    assert provider.key({}) is None
+    assert provider.key({"K": " k "}) == "k"

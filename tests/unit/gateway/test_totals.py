@@ -1,0 +1,96 @@
+"""The ledger added up, and whose fault it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.errors import RigError
+from runner.gateway.journal import Journal
+from runner.gateway.totals import add_up, read_ledger
+from runner.schema.ledger import LedgerLine, Usage
+
+OK: dict[str, Any] = {"outcome": "answered", "usage": Usage(uncached_input=10, output=5), "price_usd": 0.5}
+BAD: dict[str, Any] = {"outcome": "error", "status": 500, "fault": "HTTP 500", "price_usd": 0.0}
+FULL: dict[str, Any] = {"outcome": "error", "status": 400, "context": True, "price_usd": 0.0}
+ODD: dict[str, Any] = {"outcome": "error", "status": 400, "price_usd": 0.0}
+GONE: dict[str, Any] = {"outcome": "abandoned", "latency_ms": 2000.0, "price_usd": 0.0}
+LONG: dict[str, Any] = {**GONE, "latency_ms": 400_000.0}
+WRONG: dict[str, Any] = {**OK, "fault": "wrong model served: b instead of a"}
+CAP: dict[str, Any] = {"outcome": "refused", "refused": "cap: 3 requests", "price_usd": 0.0}
+
+
+def line(**fields: Any) -> LedgerLine:
+    known: dict[str, Any] = {"time": "2026-01-01T00:00:00.000Z", "run_id": "r", "attempt": "M01/1", "seq": 1}
+    known |= {"protocol": "chat", "path": "POST /v1/chat/completions", "latency_ms": 1.0, "price_source": "test"}
+    return LedgerLine(**{**known, "request_bytes": 1, "response_bytes": 1, **fields})
+
+
+@pytest.mark.parametrize(
+    ("story", "fault", "recovered"),
+    [
+        ([], None, 0),
+        ([OK], None, 0),
+        ([BAD, BAD], "HTTP 500", 0),
+        ([BAD, OK], None, 1),
+        ([OK, BAD], "HTTP 500", 0),
+        ([BAD, OK, BAD, BAD], "HTTP 500", 1),
+        ([OK, FULL], None, 0),
+        ([FULL], None, 0),
+        ([BAD, OK, FULL], None, 1),
+        ([ODD], "HTTP 400 to every request", 0),
+        ([OK, ODD], None, 0),
+        ([GONE], "no answer in 2 s", 0),
+        ([OK, GONE], None, 0),
+        ([OK, LONG], "no answer in 400 s", 0),
+        ([WRONG, OK], "wrong model served: b instead of a", 0),
+        ([OK, BAD, CAP], "HTTP 500", 0),
+        ([OK, CAP], None, 0),
+    ],
+)
+def test_a_fault_counts_where_nothing_made_it_good(
+    story: list[dict[str, Any]], fault: str | None, recovered: int
+) -> None:
+    totals = add_up([line(**fields) for fields in story])
+    assert (totals.provider_fault, totals.recovered_faults) == (fault, recovered)
+
+
+def test_attempts_are_apart() -> None:
+    lines = [line(**OK), line(**{**OK, "attempt": "M01/2"}), line(**{**CAP, "attempt": "M01/2"})]
+    assert (add_up(lines).requests, add_up(lines, "M01/2").requests, add_up(lines, "M01/1").cap) == (3, 2, None)
+    assert add_up(lines, "M01/2").cap == "3 requests"
+
+
+def test_one_unknown_price_makes_the_sum_unknown() -> None:
+    lines = [line(**OK), line(**{**OK, "price_usd": None, "price_source": "not listed"})]
+    totals = add_up(lines)
+    assert (totals.price_usd, totals.price_reason) == (None, "not listed")
+    assert add_up(lines[:1]).price_usd == 0.5
+
+
+def test_what_was_never_answered_costs_nothing_and_hides_nothing() -> None:
+    assert add_up([line(**{**OK, "price_usd": 0.5}), line(**{**BAD, "price_usd": None})]).price_usd == 0.5
+
+
+def test_a_ledger_survives_its_writer(tmp_path: Path) -> None:
+    path = tmp_path / "run" / "gateway.jsonl"
+    journal = Journal(path)
+    journal.write(line(**OK))
+    journal.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[:40])
+    assert len(read_ledger(path)) == 1
+    again = Journal(path)
+    again.write(line(**OK))
+    assert [found.model_dump() for found in again.read()] == [line(**OK).model_dump()] * 2
+    again.close()
+
+
+def test_a_ledger_with_a_foreign_line_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "gateway.jsonl"
+    path.write_text('{"schema_":"other/1"}\n')
+    with pytest.raises(RigError, match=r"line 1 of gateway\.jsonl is no ledger line"):
+        read_ledger(path)
+    assert read_ledger(tmp_path / "none.jsonl") == []

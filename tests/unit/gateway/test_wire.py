@@ -1,0 +1,119 @@
+"""What is read of requests and answers, without a network."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runner.gateway.answers import AnswerReader, canonical_usage
+from runner.gateway.wire import UnreadableBody, read_request, route, with_usage
+from runner.schema.ledger import Usage, Wire
+from tests.support.stub_llm import Answer
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "found"),
+    [
+        ("POST", "/v1/chat/completions", ("chat", "/chat/completions")),
+        ("POST", "/chat/completions", ("chat", "/chat/completions")),
+        ("POST", "/v1/messages/count_tokens", ("count_tokens", "/messages/count_tokens")),
+        ("GET", "/v1/models/stub-model", ("models", "/models/stub-model")),
+        ("GET", "/v1/chat/completions", None),
+        ("POST", "/v1/files", None),
+        ("GET", "/v1/models/../files", None),
+        ("GET", "/v1evil", None),
+    ],
+)
+def test_routes(method: str, path: str, found: tuple[str, str] | None) -> None:
+    assert route(method, path) == found
+
+
+def test_only_the_option_is_added() -> None:
+    body = b'{ "stream": true,\n "model":"m", "n": 1.0}'
+    changed = with_usage(body, json.loads(body))
+    assert changed == b'{"stream_options":{"include_usage":true}, "stream": true,\n "model":"m", "n": 1.0}'
+    assert json.loads(changed)["n"] == 1.0
+
+
+def test_an_option_that_was_given_is_kept() -> None:
+    asked = read_request("chat", b'{"stream":true,"stream_options":{"x":1}}', None)
+    assert json.loads(asked.body)["stream_options"] == {"x": 1, "include_usage": True}
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding"), [(b"{", None), (b"[]", None), (b"{}", "gzip"), (b"{}", "br"), (gzip.compress(b"1"), "gzip")]
+)
+def test_what_cannot_be_read_is_not_passed(body: bytes, encoding: str | None) -> None:
+    with pytest.raises(UnreadableBody):
+        read_request("chat", body, encoding)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64, 10_000])
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+def test_a_stream_is_read_however_it_is_cut_up(wire: Wire, size: int) -> None:
+    answer = Answer(wire, {"say": "one two \u2028 three", "tool": ("bash", {"command": "ls"})}, 2, "m", "r")
+    raw = "".join(answer.events()).encode()
+    reader = AnswerReader(wire, streamed=True)
+    for start in range(0, len(raw), size):
+        reader.feed(raw[start : start + size])
+    facts = reader.finish()
+    assert (facts.model, facts.response_id, facts.complete) == ("m", answer.id, True)
+    assert facts.usage == Usage(
+        uncached_input=1020, cache_read=800, output=62, reasoning=None if wire == "anthropic" else 16
+    )
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+def test_a_stream_without_its_end_is_not_complete(wire: Wire) -> None:
+    events = list(Answer(wire, {"say": "one two"}, 0, "m", "r").events())
+    reader = AnswerReader(wire, streamed=True)
+    reader.feed("".join(events[: len(events) // 2]).encode())
+    assert not reader.finish().complete
+
+
+@given(st.binary(max_size=300), st.booleans(), st.sampled_from(["chat", "responses", "anthropic"]))
+def test_rubbish_never_hurts(raw: bytes, streamed: bool, wire: Wire) -> None:
+    for data in (raw, b"data: " + raw + b"\n\n"):
+        reader = AnswerReader(wire, streamed=streamed)
+        reader.feed(data)
+        reader.finish()
+
+
+KEYS = (
+    "usage message response choices error model id type input_tokens output_tokens prompt_tokens completion_tokens"
+    " prompt_tokens_details cached_tokens cost finish_reason"
+)
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(json_values, st.sampled_from(["chat", "responses", "anthropic"]))
+def test_any_json_can_be_read(value: Any, wire: Wire) -> None:
+    for streamed in (True, False):
+        reader = AnswerReader(wire, streamed=streamed)
+        text = json.dumps(value).encode()
+        reader.feed(b"data: " + text + b"\n" if streamed else text)
+        reader.finish()
+
+
+def test_openai_counts_hold_the_cache_and_ours_do_not() -> None:
+    raw = {"prompt_tokens": 100, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 60}}
+    assert canonical_usage("chat", raw) == Usage(uncached_input=40, cache_read=60, output=9)
+    assert canonical_usage("chat", {**raw, "prompt_tokens": 50}) == Usage(uncached_input=0, cache_read=50, output=9)
+    assert canonical_usage("chat", {"prompt_tokens": True, "completion_tokens": 1}) is None
+
+
+def test_an_error_in_a_stream_is_none_of_its_words() -> None:
+    reader = AnswerReader("anthropic", streamed=True)
+    reader.feed(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"sk-secret"}}\n\n')
+    facts = reader.finish()
+    assert (facts.error, facts.complete) == ("overloaded_error", False)

@@ -1,0 +1,181 @@
+"""pi's logs (written by the real agent against a scripted model), and how it is told what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from runner.errors import RigError, UsageError
+from runner.gateway.providers import Provider
+from runner.harness.base import Request, guard_version
+from runner.harness.pi import Pi
+from runner.harness.summary import LogError
+
+LOGS = Path(__file__).parent / "logs" / "pi"
+
+# case: turns, calls, malformed, failed tools, longest run | context errors, compactions, retries, errors | end
+EXPECTED = {
+    "happy": (4, 3, {}, 0, 1, 0, 0, 0, 0, "stop"),
+    "happy_anthropic": (4, 3, {}, 0, 1, 0, 0, 0, 0, "stop"),
+    "happy_responses": (4, 3, {}, 0, 1, 0, 0, 0, 0, "stop"),
+    "parallel": (3, 4, {}, 0, 1, 0, 0, 0, 0, "stop"),
+    "churn": (9, 8, {}, 0, 1, 0, 0, 0, 0, "stop"),
+    "bad_json": (4, 3, {"json": 1}, 0, 1, 0, 0, 0, 0, "stop"),
+    "unknown_tool": (4, 3, {"unknown_tool": 1}, 0, 1, 0, 0, 0, 0, "stop"),
+    "tool_error": (6, 5, {}, 3, 1, 0, 0, 0, 0, "stop"),
+    "loop": (13, 12, {}, 0, 12, 0, 0, 0, 0, "stop"),
+    "compact": (8, 7, {}, 0, 1, 1, 1, 0, 1, "stop"),
+    "ctx_400": (2, 2, {}, 0, 1, 1, 0, 0, 1, "error"),
+    "e401": (0, 0, {}, 0, 0, 0, 0, 0, 1, "error"),
+    "e500_forever": (0, 0, {}, 0, 0, 0, 0, 3, 4, "error"),
+    "r429": (3, 2, {}, 0, 1, 0, 0, 2, 2, "stop"),
+    "trunc": (3, 2, {}, 0, 1, 0, 0, 1, 1, "stop"),
+    "max_tokens": (2, 1, {}, 0, 1, 0, 0, 0, 0, "length"),
+}
+
+
+def lay(folder: Path, name: str, *, session: bool = True) -> Path:
+    shutil.copy(LOGS / f"{name}.stdout.jsonl", folder / "stdout.jsonl")
+    if session:
+        (folder / "session").mkdir()
+        shutil.copy(LOGS / f"{name}.session.jsonl", folder / "session" / "s.jsonl")
+    return folder
+
+
+@pytest.mark.parametrize("session", [True, False], ids=["session file", "event stream alone"])
+@pytest.mark.parametrize("name", EXPECTED)
+def test_each_case_is_read(tmp_path: Path, name: str, session: bool) -> None:
+    found = Pi().read_summary(lay(tmp_path, name, session=session))
+    assert (
+        found.turns,
+        found.calls,
+        found.malformed,
+        found.failed_tools,
+        found.longest_run,
+        found.context_errors,
+        found.compactions,
+        found.retries,
+        found.errors,
+        found.stop,
+    ) == EXPECTED[name]
+    assert found.settled
+    assert found.context_death is (name == "ctx_400")
+
+
+def test_tokens_are_those_of_whole_answers(tmp_path: Path) -> None:
+    usage = Pi().read_summary(lay(tmp_path, "happy")).usage
+    assert (usage.uncached_input, usage.cache_read, usage.cache_write, usage.output) == (4060, 2400, 160, 246)
+    assert usage.reasoning == 64
+
+
+def test_reasoning_that_was_not_reported_is_unknown(tmp_path: Path) -> None:
+    assert Pi().read_summary(lay(tmp_path, "happy_anthropic")).usage.reasoning is None
+
+
+@pytest.mark.parametrize(("name", "level"), [("effort_off", "off"), ("effort_max", "high"), ("happy", "high")])
+def test_the_logged_effort_is_where_it_stands(tmp_path: Path, name: str, level: str) -> None:
+    identity = Pi().read_identity(lay(tmp_path, name))
+    claim = identity.logged_effort
+    assert claim
+    assert claim.value == level
+    line = (tmp_path / "session" / claim.file).read_text().split("\n")[claim.line - 1]
+    assert json.loads(line)["message"]["thinkingLevel"] == level
+    assert identity.requested_effort is None
+
+
+def test_no_log_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LogError, match="left no log"):
+        Pi().read_summary(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['{"type":"session","version":4}'],
+        ['{"type":"hello"}'],
+        ["not json"],
+        ['{"type":"session","version":3}', '{"type":"telepathy"}'],
+        ['{"type":"session","version":3}', '{"type":"model_change"}'],
+    ],
+)
+def test_an_unknown_log_is_an_error(tmp_path: Path, lines: list[str]) -> None:
+    (tmp_path / "s.jsonl").write_text("\n".join(lines))
+    with pytest.raises(LogError):
+        Pi().read_summary(tmp_path)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cut=st.integers(min_value=0, max_value=12_000), rubbish=st.binary(max_size=40))
+def test_a_torn_log_is_read_as_far_as_it_goes(tmp_path: Path, cut: int, rubbish: bytes) -> None:
+    whole = (LOGS / "happy.session.jsonl").read_bytes()
+    head = whole.split(b"\n", 4)
+    keep = len(b"\n".join(head[:4])) + 1 + cut
+    (tmp_path / "s.jsonl").write_bytes(whole[:keep] + rubbish.replace(b"\n", b""))
+    found = Pi().read_summary(tmp_path)
+    assert found.turns <= 4
+    assert found.torn_lines <= 1
+
+
+# -- starting it
+
+
+def ask(effort: str = "high", **provider: object) -> Request:
+    known = {"name": "p", "base_url": "http://h/v1", "context_window": 8192, "max_tokens": 256}
+    served = Provider.model_validate({**known, **provider})
+    return Request("http://127.0.0.1:4000", "bench-token", served, "meta/x", effort, "do it")
+
+
+def test_the_token_is_in_the_environment_alone() -> None:
+    plan = Pi().prepare(ask())
+    assert [name for name, value in plan.env.items() if "bench-token" in value] == ["BENCH_RUN_TOKEN"]
+    assert not any(b"bench-token" in data for data in plan.files.values())
+    assert "bench-token" not in " ".join(plan.argv)
+    assert plan.stdin == b"do it"
+
+
+@pytest.mark.parametrize(
+    ("wire", "base", "api"),
+    [
+        ("chat", "http://127.0.0.1:4000/v1", "openai-completions"),
+        ("responses", "http://127.0.0.1:4000/v1", "openai-responses"),
+        ("anthropic", "http://127.0.0.1:4000", "anthropic-messages"),
+    ],
+)
+def test_the_preferred_protocol_is_spoken(wire: str, base: str, api: str) -> None:
+    provider = models(ask(protocols=[wire]))
+    assert (provider["baseUrl"], provider["api"]) == (base, api)
+    assert ("compat" in provider) is (wire == "chat")
+
+
+def test_an_effort_that_was_not_asked_for_is_not_sent() -> None:
+    assert models(ask("unknown"))["models"][0]["reasoning"] is False
+    model = models(ask("max"))["models"][0]
+    assert (model["reasoning"], model["thinkingLevelMap"]) == (True, {"max": "max"})
+
+
+def test_an_effort_that_pi_lacks_is_refused() -> None:
+    with pytest.raises(UsageError, match="pi has no effort 'ultra' — known are none, minimal, low"):
+        Pi().prepare(ask("ultra"))
+
+
+def test_the_version_must_be_the_pin() -> None:
+    assert guard_version(Pi(), lambda _: "1.6.0\n") == "1.6.0"
+    for said in ("0.74.2", "", "1.6.01", "pi 1.6.0-beta"):
+        with pytest.raises(RigError, match=r"not the pinned 1\.6\.0"):
+            guard_version(Pi(), lambda _, said=said: said)
+
+
+def test_the_layer_is_two_lines_of_copying() -> None:
+    assert Pi.layer.dockerfile() == (
+        "ARG PARENT\nARG AGENT\nFROM ${AGENT} AS agent\nFROM ${PARENT}\nCOPY --from=agent /opt/pi /opt/pi\n"
+    )
+
+
+def models(request: Request) -> dict[str, object]:  # type: ignore[type-arg]
+    files = {path.rpartition("/")[2]: data for path, data in Pi().prepare(request).files.items()}
+    return json.loads(files["models.json"])["providers"]["bench"]
