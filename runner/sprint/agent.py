@@ -113,10 +113,10 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
     """
     if task.cancel.is_set():
         return Work("cancelled", counted=False, cause="cancelled", detail="the run was stopped")
+    if totals.provider_fault:  # before the cap: an agent that storms a dead provider ends by reaching it
+        return Work("provider", counted=False, cause="provider", detail=totals.provider_fault)
     if totals.cap:
         return Work("cap", cause="model", detail=f"the cap of {totals.cap} was reached")
-    if totals.provider_fault:
-        return Work("provider", counted=False, cause="provider", detail=totals.provider_fault)
     if not totals.answered and not totals.cut:
         if totals.abandoned:
             detail = f"no answer came from the model within the attempt's {task.wall_s:.0f} s"
