@@ -1,7 +1,6 @@
-# make bench | test | test-fast | lint | validate | doctor | sweep
-# Each needs nothing before it: .venv, the engine and the images are made on first use.
-#
-# make bench MODEL=provider/model [BENCHMARK= HARNESS= EFFORT= ORCH= SAMPLES= ARGS=]
+## make bench | test | test-fast | lint | validate | doctor | sweep
+## Each needs nothing before it: .venv, the engine and the images are made on first use.
+## make bench MODEL=provider/model [BENCHMARK= HARNESS= EFFORT= ORCH= SAMPLES= ARGS=]
 
 # Once it is there .venv's own: a version manager's python3 takes longer to start than all the checks.
 PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
@@ -23,7 +22,7 @@ RUN_OPTIONS = $(foreach model,$(MODEL),--model $(model)) \
 .PHONY: help setup bench test test-fast lint validate doctor sweep bakeoff reproduce board perf lock
 
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n 's/^## //p' Makefile
 
 setup:
 	@$(SETUP) --with dev,embedded --engine

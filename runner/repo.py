@@ -7,6 +7,7 @@ contestant could write.
 from __future__ import annotations
 
 import io
+import os
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,6 +91,25 @@ class Mirror:
         """A commit of the runner's own (fixed author and date) on ``parent``."""
         out = self.git("commit-tree", tree, "-p", parent, stdin=f"{message}\n".encode(), **FIXED_IDENTITY)
         return out.decode().strip()
+
+    def replace_folder(
+        self, commit: str, folder: str, files: Mapping[bytes, tuple[str, bytes]], message: str
+    ) -> str:  # fmt: skip
+        """A commit in which ``folder`` holds exactly ``files`` (name to mode and content)."""
+        prefix = folder.rstrip("/").encode() + b"/"
+        lines = [b"%s %s\t%s" % (f.mode.encode(), f.blob.encode(), f.path)
+                 for f in self.tree(commit) if not f.path.startswith(prefix)]  # fmt: skip
+        for name, (mode, content) in files.items():
+            blob = self.git("hash-object", "-w", "--stdin", stdin=content).strip()
+            lines.append(b"%s %s\t%s" % (mode.encode(), blob, prefix + name))
+        index = self.path / f"folder.{commit[:12]}.{os.urandom(4).hex()}.index"
+        more = {"GIT_INDEX_FILE": str(index)}
+        try:
+            git(["update-index", "-z", "--index-info"], git_dir=self.path, extra=more, stdin=b"\0".join(lines) + b"\0")
+            tree = git(["write-tree"], git_dir=self.path, extra=more).decode().strip()
+        finally:
+            index.unlink(missing_ok=True)
+        return self.commit_tree(tree, commit, message)
 
     def import_bundle(self, bundle: Path, ref: str, limits: TreeLimits) -> str:
         """Fetch exactly one full ref out of a bundle that a contestant could have shaped; returns the head.

@@ -11,13 +11,19 @@ from rich.markdown import Markdown
 from rich.table import Table
 
 
+def wide_console() -> Console:
+    """Standard output; wide where it is no terminal, so that a table in a log keeps one line a row."""
+    console = Console()
+    return console if console.is_terminal else Console(width=160)
+
+
 def print_document(document: Any) -> None:
     Console(soft_wrap=True).out(json.dumps(document, indent=2, ensure_ascii=True), highlight=False)
 
 
 def print_table(title: str, rows: Sequence[dict[str, Any]], *, empty: str) -> None:
     """A table of equal-keyed rows, or the sentence ``empty``."""
-    console = Console()
+    console = wide_console()
     if not rows:
         console.print(empty, markup=False)
         return

@@ -12,8 +12,7 @@ from runner.cli.options import DEFAULT_REGISTRY, Json, Registry
 def run(
     benchmark: Annotated[str, typer.Argument(help="A benchmark of the registry.")],
     model: Annotated[
-        list[str], typer.Option("--model", "-m", help="provider/model; once per arm. control/reference, control/nop and "
-                                "control/saboteur need no model.")
+        list[str], typer.Option("--model", "-m", help="provider/model, once per arm; control/nop needs no model.")
     ],
     harness: Annotated[str | None, typer.Option(help="The agent that drives the model (default: pi).")] = None,
     effort: Annotated[str | None, typer.Option(help="Thinking effort to ask for, as the harness names it.")] = None,

@@ -16,6 +16,7 @@ from runner.fleet.arms import Arms
 from runner.fleet.queue import Job, run_all
 from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
+from runner.registry.frozen import check_frozen
 from runner.sandbox.engine import connect
 from runner.sandbox.reaper import sweep
 from runner.schema.run import RunResult
@@ -26,6 +27,7 @@ class Session:
 
     def __init__(self, registry: Path, benchmark: str, *, events: bool) -> None:
         self.benchmark = load_benchmark(registry, benchmark)
+        check_frozen(self.benchmark)
         self.cancel = threading.Event()
         self._events = events
         self._stack = ExitStack()
@@ -59,7 +61,7 @@ class Session:
         drafts = [self._arms.draft(model, harness=harness, effort=effort) for model in models]
         swept = sweep(self._engine)
         if swept.removed:
-            self._view.note(f"removed {len(swept.removed)} objects that dead controllers had left behind")
+            self._view.note(f"removed {swept.removed} objects that dead controllers had left behind")
         kit = prepare_kit(self._engine, self.benchmark, self._view.log)
         if self.cancel.is_set():
             raise Interrupted("stopped before anything was started")

@@ -60,12 +60,20 @@ def sweep(
     with connect() as engine:
         report = sweep_engine(engine, dry_run=dry_run)
     if json:
-        print_document({"removed": report.removed, "kept": report.kept, "failed": report.failed, "dry_run": dry_run})
+        print_document(
+            {
+                "found": [str(found) for found in report.found],
+                "removed": report.removed,
+                "kept": report.kept,
+                "failed": report.failed,
+                "dry_run": dry_run,
+            }
+        )
     else:
-        for name in report.removed:
-            typer.echo(f"{'would remove' if dry_run else 'removed'} {name}")
-        verb = "would go" if dry_run else "removed"
-        typer.echo(f"{len(report.removed)} objects {verb}, {len(report.kept)} belong to live controllers")
+        for found in report.found:
+            typer.echo(f"{'would remove' if dry_run else 'dead controller:'} {found}")
+        count = f"{len(report.found)} would go" if dry_run else f"{report.removed} removed"
+        typer.echo(f"{count}; {report.kept} belong to controllers that live, or of whom nothing can be proven")
         for line in report.failed:
             typer.echo(f"could not remove {line}", err=True)
     raise typer.Exit(3 if report.failed else 0)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from runner.cli.output import wide_console
 from runner.registry.benchmark import Benchmark
 from runner.report.row import row
 from runner.schema.base import canonical
@@ -30,10 +32,10 @@ def print_rows(benchmark: Benchmark, results: Sequence[RunResult], *, asked: int
         }
         Console(soft_wrap=True).out(json.dumps(document, indent=2, ensure_ascii=True), highlight=False)
         return
-    console = Console()
-    table = Table(title=f"{benchmark.id}", title_justify="left")
+    console = wide_console()
+    table = Table(title=benchmark.id, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
     for column in COLUMNS:
-        table.add_column(column, overflow="fold", no_wrap=column in ("outcome", "att"))
+        table.add_column(column, overflow="fold", no_wrap=column not in ("tokens", "harness"))
     for cells, result in zip(rows, results, strict=True):
         shown = dict(cells, model=result.arm.label)
         table.add_row(*(shown[column] for column in COLUMNS), style=_style(result))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Check:
-    """`ok` is True, False, or None for what is worth knowing but stops nothing. `fix` only when needed."""
+    """`ok` is False only for what a run needs and does not have; `fix` is then how to mend it."""
 
     name: str
-    ok: bool | None
+    ok: bool
     detail: str
     fix: str = ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runner.doctor import engine, host
+from runner.doctor import data, engine, host
 from runner.doctor.check import Check
 
 if TYPE_CHECKING:
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
 ENGINE_SECONDS = 15
 
 
-def run_checks(
-    *, runs_dir: Path, key_variables: Iterable[str] = (), env: Mapping[str, str] | None = None
-) -> list[Check]:
+def run_checks(index: Path, *, env: Mapping[str, str] | None = None) -> list[Check]:
     """Every check; one that cannot be asked because an earlier one failed is left out.
 
-    `runs_dir` is where runs are stored; `key_variables` are the providers' (their values are not read
-    beyond being set). Changes nothing on the machine.
+    `index` is the registry file: its runs folders and the providers beside it are looked at too.
+    Changes nothing on the machine.
     """
     environment = dict(os.environ if env is None else env)
     checks = [host.python_version(), host.git_version(environment), host.memory()]
@@ -34,7 +32,10 @@ def run_checks(
             info = client.info()
             checks += [engine.storage(info), engine.cgroup(info), engine.engine_disk(info)]
             checks += [engine.base_image(client), engine.leftovers(client)]
-    checks += [host.runs_disk(runs_dir), host.certificates(environment), host.keys(key_variables, environment)]
+    readable, folders = data.registry(index)
+    checks += [host.certificates(environment), readable]
+    checks += [host.runs_disk(folder) for folder in folders]
+    checks.append(data.keys(index.resolve().parent, environment))
     return checks
 
 

@@ -36,8 +36,7 @@ def storage(info: Mapping[str, Any]) -> Check:
     """The storage driver: vfs copies every layer and is too slow and too big."""
     driver = str(info.get("Driver", "?"))
     if driver == "vfs":
-        fix = "let the engine's data root lie on ext4 or xfs, so that overlay2 works"
-        return Check("storage driver", None, "vfs: every container copies its whole image", fix)
+        return Check("storage driver", True, "vfs: slow, each container copies its image; put it on ext4 or xfs")
     return Check("storage driver", True, driver)
 
 
@@ -67,7 +66,7 @@ def base_image(client: docker.DockerClient) -> Check:
     """The base image's source, where there is one already."""
     found = find_parent(_Holder(client))
     if found is None:
-        return Check("base image", None, "not made yet", "the first `make bench` or `make test` makes it")
+        return Check("base image", True, "not made yet: the first run pulls or bootstraps it, in minutes")
     source, digest = found
     built = [tag for image in client.images.list(name="bench/base") for tag in image.tags]
     return Check("base image", True, f"{source} {digest[:19]}, {', '.join(sorted(built)) or 'not built on yet'}")
@@ -83,7 +82,7 @@ class _Holder:
 def engine_disk(info: Mapping[str, Any]) -> Check:
     """Space for images and volumes, where the engine's files lie on this host."""
     root = Path(str(info.get("DockerRootDir") or "/var/lib/docker"))
-    return disk("disk for the engine", root, ENGINE_DISK_MB, "docker image prune, or bench images --prune")
+    return disk("disk for the engine", root, ENGINE_DISK_MB, "docker image prune && docker builder prune")
 
 
 def leftovers(client: docker.DockerClient) -> Check:
@@ -94,5 +93,5 @@ def leftovers(client: docker.DockerClient) -> Check:
     networks = client.networks.list(filters={"label": LEFTOVER_LABEL})
     if not (containers or volumes or networks):
         return Check("objects of runs", True, "none")
-    detail = f"{len(containers)} containers, {len(volumes)} volumes, {len(networks)} networks"
-    return Check("objects of runs", None, detail, "bench sweep (keeps what a live run owns)")
+    counts = f"{len(containers)} containers, {len(volumes)} volumes, {len(networks)} networks"
+    return Check("objects of runs", True, f"{counts}; `bench sweep` removes those of dead controllers")

@@ -1,4 +1,4 @@
-"""Questions about the host itself: Python, git, memory, disk, CA bundle, key variables."""
+"""Questions about the host itself: Python, git, memory, disk, CA bundle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from runner.doctor.check import Check
@@ -49,7 +49,7 @@ def memory(meminfo: Path = Path("/proc/meminfo")) -> Check:
     except OSError:
         found = None
     if found is None:
-        return Check("memory", None, "this system does not say")
+        return Check("memory", True, "this system does not say")
     available = int(found.group(1)) // 1024
     fix = "" if available >= MEMORY_MB else "stop something, or give the benchmark's limits less memory"
     return Check("memory", available >= MEMORY_MB, f"{available} MiB available, {MEMORY_MB} wanted", fix)
@@ -63,7 +63,7 @@ def disk(name: str, folder: Path, wanted_mb: int, fix: str) -> Check:
     try:
         usage = os.statvfs(place)
     except OSError as error:
-        return Check(name, None, f"{folder}: {error.strerror}")
+        return Check(name, False, f"{folder}: {error.strerror}", "make it readable")
     free = usage.f_bavail * usage.f_frsize
     ok = free >= wanted_mb * MIB
     detail = f"{free / GIB:.1f} GiB free at {folder}, {wanted_mb / 1024:.1f} wanted"
@@ -86,15 +86,3 @@ def certificates(env: Mapping[str, str]) -> Check:
     count = bundle.read_bytes().count(b"BEGIN CERTIFICATE")
     ok = count > 0
     return Check("CA bundle", ok, f"{bundle}, {count} certificates", "" if ok else "apt-get install ca-certificates")
-
-
-def keys(variables: Iterable[str], env: Mapping[str, str]) -> Check:
-    """Which of the providers' key variables are set: names only, a value is never looked at further."""
-    names = sorted(set(variables))
-    there = [name for name in names if env.get(name)]
-    absent = [name for name in names if not env.get(name)]
-    if not names:
-        return Check("provider keys", None, "no provider asks for one")
-    detail = f"set: {', '.join(there) or 'none'}; not set: {', '.join(absent) or 'none'}"
-    # The controls and the embedded model need no key, so none is no failure.
-    return Check("provider keys", True if there else None, detail, "" if there else f"export {names[0]}=…")

@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Self
 
 from runner.errors import UsageError
 from runner.fleet.queue import Job
+from runner.gateway.client import Gateway
+from runner.gateway.limits import Caps
+from runner.gateway.providers import Provider, Providers, load_providers
+from runner.harness import known
+from runner.harness.base import Harness
 from runner.lab.kit import Kit
-from runner.lab.prepare import Log
+from runner.lab.prepare import Log, add_agent
+from runner.prices import is_known
 from runner.registry.benchmark import Benchmark
 from runner.schema.arm import Arm
+from runner.schema.entry import Limits
 from runner.sprint import controls
+from runner.sprint.agent import AgentContestant
 from runner.stages.run import Order
 
 
 @dataclass(frozen=True)
 class Draft:
-    """An arm whose parts are known to exist; nothing is started yet."""
+    """An arm whose parts are known to exist; nothing is started yet. A control has neither provider nor harness."""
 
     arm: Arm
+    provider: Provider | None = None
+    harness: Harness | None = None
 
 
 class Arms:
     """Makes jobs for one benchmark; holds what arms share (the gateway, the embedded model) while they run."""
 
-    def __init__(self, benchmark: Benchmark) -> None:
+    def __init__(self, benchmark: Benchmark, log: Path | None = None) -> None:
         self._benchmark = benchmark
         self._stack = ExitStack()
+        self._providers: Providers = load_providers(benchmark.home / "providers.yaml")
+        self._gateway: Gateway | None = None
+        self._log = log
 
     def __enter__(self) -> Self:
         return self
@@ -38,20 +53,38 @@ class Arms:
 
     def draft(self, text: str, *, harness: str | None, effort: str | None) -> Draft:
         """Raises UsageError for an unknown provider, model or harness and ConfigError for a key that is not set."""
-        provider, slash, model = text.partition("/")
-        if not slash or not provider or not model:
-            raise UsageError(f"--model {text!r} is not provider/model", "for example control/reference")
+        provider, model = self._providers.resolve(text)
         allowed = self._benchmark.entry.providers_allowed
-        if allowed and provider not in [*allowed, "control"]:
-            raise UsageError(f"{self._benchmark.id} allows only the providers {', '.join(allowed)}, not {provider}")
-        if provider == "control":
-            if harness not in (None, "scripted"):
-                raise UsageError(f"a control runs in the harness scripted, not {harness}")
+        if allowed and provider.name not in [*allowed, "control"]:
+            raise UsageError(f"{self._benchmark.id} allows only {', '.join(allowed)}, not {provider.name}")
+        if provider.kind == "control":
+            if harness not in (None, "scripted") or effort is not None:
+                raise UsageError("a control has no other harness than scripted, and no effort")
             controls.Control(model, self._benchmark)
-            return Draft(Arm(provider=provider, model=model, harness="scripted", harness_version=controls.VERSION,
+            return Draft(Arm(provider=provider.name, model=model, harness="scripted", harness_version=controls.VERSION,
                              effort="none", role="control"))  # fmt: skip
-        raise UsageError(f"there is no provider {provider!r}", "known: control")
+        if not provider.asks_a_model:
+            raise UsageError(f"provider {provider.name} cannot be run yet")
+        agent = known.harness(harness or known.DEFAULT)
+        arm = Arm(provider=provider.name, model=model, harness=agent.name, harness_version=agent.version,
+                  effort=effort or "unknown")  # fmt: skip
+        return Draft(arm, provider, agent)
 
     def job(self, draft: Draft, kit: Kit, sample: int, log: Log) -> Job:
         """Ready to be run; builds the harness's image layer where the arm needs one."""
-        return Job(kit, Order(draft.arm, sample, controls.Control(draft.arm.model, self._benchmark)))
+        if draft.provider is None or draft.harness is None:
+            return Job(kit, Order(draft.arm, sample, controls.Control(draft.arm.model, self._benchmark)))
+        if self._gateway is None:
+            self._gateway = self._stack.enter_context(Gateway(log=self._log))
+        limits = self._benchmark.entry.limits.tightened(draft.provider.limits)
+        entry = self._benchmark.entry.model_copy(update={"limits": limits})
+        own = replace(add_agent(kit, draft.harness.layer, log), benchmark=replace(self._benchmark, entry=entry))
+        caps = _caps(limits, draft.provider, draft.arm.model)
+        contestant = AgentContestant(self._gateway, draft.harness, draft.provider, draft.arm, caps)
+        return Job(own, Order(draft.arm, sample, contestant))
+
+
+def _caps(limits: Limits, provider: Provider, model: str) -> Caps:
+    """A cap in USD only where the price is known: elsewhere it could not hold, and requests and tokens bound the run."""
+    priced = is_known(model, datetime.now(UTC), catalogue=provider.price, free=provider.free)
+    return Caps(requests=limits.requests, tokens=limits.tokens, usd=limits.usd if priced else None)

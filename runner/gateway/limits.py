@@ -44,7 +44,7 @@ def exceeded(caps: Caps, spent: Spent, elapsed_s: float) -> str | None:
     if caps.tokens is not None and spent.tokens >= caps.tokens:
         return f"{caps.tokens} tokens"
     if caps.usd is not None and spent.usd >= caps.usd:
-        return f"{caps.usd:.2f} USD"
+        return f"{caps.usd:g} USD"
     if caps.wall_s is not None and elapsed_s >= caps.wall_s:
         return f"{caps.wall_s:.0f} s"
     return None

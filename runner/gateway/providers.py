@@ -37,6 +37,7 @@ class Provider(Strict):
     served_aliases: list[str] = []
     context_window: int = 128_000
     max_tokens: int = 16_384
+    limits: dict[str, float] = {}
 
     @model_validator(mode="after")
     def _has_an_address(self) -> Self:

@@ -84,7 +84,8 @@ class Upstream:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             return f"{host} does not answer"
         if isinstance(error, aiohttp.ClientConnectorError):
-            return f"{host} is unreachable ({error.os_error.strerror or 'no connection'})"
+            number = error.os_error.errno
+            return f"{host} is unreachable ({os.strerror(number) if number else 'no connection'})"
         return f"{host} ended the connection"
 
 

@@ -20,6 +20,7 @@ ORACLE = "0:0"
 ORACLE_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
 _GRACE_S = 60
 _REPORT_BYTES = 16 << 20
+_ORACLE_MB = 64
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ class Check:
 
     ``output`` is a path without ending; ``.out`` and ``.err`` are written beside it. With ``watch_tree`` the files that
     the command changed, added or removed are listed (compared on the host, byte for byte). ``report`` is a file in the
-    container that is fetched afterwards; ``more`` is appended to the command's arguments.
+    container that is fetched afterwards, ``evidence`` are files that are kept as they are, beside ``output``; ``more``
+    is appended to the command's arguments. ``oracle_dir`` is a folder of the host that lies at /oracle, where only the
+    oracle can read it; the tree then belongs to the contestant's user. ``image`` is the kit's image to run in.
     """
 
     commit: str
@@ -37,7 +40,10 @@ class Check:
     output: Path | None = None
     watch_tree: bool = False
     report: str | None = None
+    evidence: Sequence[str] = ()
     more: Sequence[str] = ()
+    oracle_dir: Path | None = None
+    image: str = "benchmark"
 
 
 @dataclass(frozen=True)
@@ -84,9 +90,14 @@ def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckRe
     with Pod(kit.engine, spec) as pod:
         if spec.service is not None:
             pod.start_database()
-        box = pod.check_box(kit.images["benchmark"].tag, env=kit.environment, user=user, caps=caps)
-        lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=user)
-        set_up(kit, box)
+        hidden = check.oracle_dir
+        tag = kit.images[check.image].tag
+        box = pod.check_box(tag, env=kit.environment, user=user, caps=caps, oracle_mb=_ORACLE_MB if hidden else 0)
+        owner = CONTESTANT if hidden else user
+        lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=owner)
+        set_up(kit, box, owner)
+        if hidden:
+            box.put_tree(hidden, "/oracle")
         before = tree_digest(box) if check.watch_tree else None
         done = run_in(kit, box, command, check.output, check.more)
         changed = report = None
@@ -96,6 +107,10 @@ def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckRe
                 changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
             if check.report is not None:
                 report = _fetch(box, check.report)
+            for path in check.evidence if check.output else ():
+                content = _fetch(box, path)
+                if content is not None and check.output:
+                    check.output.with_name(f"{check.output.name}.{Path(path).name}").write_bytes(content)
     return CheckResult(
         exit_code=done.exit_code,
         timed_out=done.timed_out,
@@ -108,24 +123,27 @@ def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckRe
     )
 
 
-def set_up(kit: Kit, box: Box) -> None:
-    """The benchmark's frozen set-up step, as the box's user. Raises RigError where it fails."""
+def set_up(kit: Kit, box: Box, user: str | None = None) -> None:
+    """The benchmark's frozen set-up step, as ``user`` (default: the box's). Raises RigError where it fails."""
     step = kit.benchmark.entry.setup
     if step is None:
         return
-    done = run_in(kit, box, step, None)
+    done = run_in(kit, box, step, None, user=user)
     if not done.ok:
         said = (done.stderr or done.stdout).decode("utf-8", "backslashreplace").strip().splitlines()
         raise RigError(f"the benchmark's setup failed: {said[-1] if said else done.exit_code}")
 
 
-def run_in(kit: Kit, box: Box, command: Command, output: Path | None, more: Sequence[str] = ()) -> ExecResult:
+def run_in(
+    kit: Kit, box: Box, command: Command, output: Path | None, more: Sequence[str] = (), user: str | None = None
+) -> ExecResult:
     """A registry command in a box, in the tree. Raises Interrupted when somebody stops the run meanwhile."""
     done = box.exec(
         [*command.argv, *more],
         timeout_s=command.timeout_s,
         cwd=f"{TREE}/{command.cwd}" if command.cwd else TREE,
         env=command.env,
+        user=user,
         cancel=kit.cancel,
     )
     if output:

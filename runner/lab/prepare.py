@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import runner
 from runner.errors import ConfigError
+from runner.harness.base import ImageLayer
 from runner.lab.kit import Kit
 from runner.registry.benchmark import Benchmark
 from runner.sandbox.baseimage import ensure_base
@@ -54,9 +57,35 @@ def prepare_kit(engine: Engine, benchmark: Benchmark, log: Log) -> Kit:
         build("benchmark", f"bench/{benchmark.id}", benchmark.path(image.context), base.tag, image)
     else:
         images["benchmark"] = images["base"]
+    criterion = benchmark.entry.criterion
+    if criterion and criterion.image:
+        parent = images["benchmark"].tag
+        build("criterion", f"bench/{benchmark.id}-criterion", benchmark.path(criterion.image.context), parent,
+              criterion.image)  # fmt: skip
     database = benchmark.entry.services.database
     if database:
         postgres = build("postgres", "bench/postgres", folder / "postgres", base.tag)
         context = benchmark.path(database.image.context)
         build("database", f"bench/{benchmark.id}-database", context, postgres.tag, database.image)
     return Kit(engine=engine, benchmark=benchmark, images=images)
+
+
+def add_agent(kit: Kit, layer: ImageLayer, log: Log) -> Kit:
+    """The kit with the agent's program laid onto the contestant's image; built once per agent and benchmark."""
+    folder = images_folder()
+    agent = ensure(
+        kit.engine,
+        ImageSpec(name=layer.name, context=folder / layer.context, parents={"PARENT": kit.images["base"].tag}),
+        log=log,
+    )
+    with tempfile.TemporaryDirectory(prefix="bench-layer-") as context:
+        (Path(context) / "Dockerfile").write_text(layer.dockerfile(), encoding="utf-8")
+        parents = {"PARENT": kit.images["benchmark"].tag, "AGENT": agent.tag}
+        name = f"{layer.name}-on-{kit.benchmark.id}"
+        laid = ensure(kit.engine, ImageSpec(name=name, context=Path(context), parents=parents), log=log)
+    images = {
+        **kit.images,
+        "agent": ImageUse(tag=agent.tag, id=agent.id),
+        "contestant": ImageUse(tag=laid.tag, id=laid.id),
+    }
+    return replace(kit, images=images)

@@ -42,6 +42,14 @@ def pick(entries: dict[str, Entry], benchmark: str, index: Path) -> Entry:
     return entries[benchmark]
 
 
+def runs_folders(index: Path, benchmark: str | None = None) -> list[Path]:
+    """The ``runs_dir`` of every benchmark (or of one), each once."""
+    index = index.resolve()
+    entries = read_entries(index)
+    chosen = [pick(entries, benchmark, index)] if benchmark else list(entries.values())
+    return sorted({(index.parent / e.runs_dir).resolve() for e in chosen})
+
+
 def _frontmatter(index: Path) -> dict[str, Any]:
     try:
         text = index.read_text(encoding="utf-8")

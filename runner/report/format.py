@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from runner.schema.run import AttemptRecord, Tokens
+from runner.schema.ledger import Usage
+from runner.schema.run import AttemptRecord
 
 
 def rounded(value: float, places: int) -> str:
@@ -35,11 +36,11 @@ def dollars(value: float) -> str:
     return f"${rounded(value, 2)}"
 
 
-def tokens(value: Tokens) -> str:
-    return f"in {count(value.input_side)} out {count(value.output)}"
+def tokens(value: Usage) -> str:
+    return f"in {count(value.uncached_input + value.cache_read + value.cache_write)} out {count(value.output)}"
 
 
-def cache(value: Tokens) -> str:
+def cache(value: Usage) -> str:
     return f"in {count(value.cache_read)} out {count(value.cache_write)}"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from runner.errors import ProofError, UsageError
-from runner.registry.load import pick, read_entries
+from runner.registry.load import runs_folders
 from runner.schema.history import HistoryRecord
 from runner.schema.run import Manifest
 from runner.store.files import read_record
@@ -15,24 +15,16 @@ from runner.store.history import History
 from runner.store.rundir import RunDir, find_run, sha256_of
 
 
-def run_folders(registry: Path, benchmark: str | None = None) -> list[Path]:
-    """The ``runs_dir`` of every benchmark (or of one), each once."""
-    registry = registry.resolve()
-    entries = read_entries(registry)
-    chosen = [pick(entries, benchmark, registry)] if benchmark else list(entries.values())
-    return sorted({(registry.parent / e.runs_dir).resolve() for e in chosen})
-
-
 def history_of(registry: Path, benchmark: str | None = None) -> list[HistoryRecord]:
     """All rows, oldest first, the chain proven."""
-    records = [r for folder in run_folders(registry, benchmark) for r in History(folder.parent).verify()]
+    records = [r for folder in runs_folders(registry, benchmark) for r in History(folder.parent).verify()]
     return [r for r in records if benchmark is None or r.benchmark == benchmark]
 
 
 def stored_run(registry: Path, name: str) -> RunDir:
     """A run by its id or an unambiguous beginning of it. Raises UsageError."""
     errors = []
-    for folder in run_folders(registry):
+    for folder in runs_folders(registry):
         try:
             return find_run(folder, name)
         except UsageError as error:
@@ -68,7 +60,7 @@ def arms_of(records: Sequence[HistoryRecord]) -> list[dict[str, Any]]:
 def verify_store(registry: Path) -> dict[str, int]:
     """Prove chain and manifests. Raises ProofError naming the first file or record that does not fit."""
     counts = {"records": 0, "runs": 0}
-    for folder in run_folders(registry):
+    for folder in runs_folders(registry):
         for record in History(folder.parent).verify():
             counts["records"] += 1
             found = [p for p in folder.glob(f"{record.run_id}*") if (p / "manifest.json").exists()]

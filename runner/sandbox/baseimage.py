@@ -5,22 +5,25 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from runner.errors import BuildError
-from runner.sandbox.command import Log
+from runner.sandbox.buildcli import engine_host, find_cli
+from runner.sandbox.command import Log, follow
 from runner.sandbox.debian import SUITE, bootstrap
-from runner.sandbox.images import HasClient, Image, ImageSpec, build_lock, ensure, find_image
+from runner.sandbox.images import HasClient, Image, ImageSpec, build_lock, ensure, find_image, told_plainly
 
 Source = Literal["registry", "mmdebstrap", "debootstrap"]
 
 IMAGES = Path(__file__).resolve().parents[2] / "images"
-SLIM = ("debian", "bookworm-slim")
+SLIM = "debian:bookworm-slim"
 PARENT = "bench/debian"
 SOURCES: tuple[Source, ...] = ("registry", "mmdebstrap", "debootstrap")
-PROBE_SECONDS = 10  # to the registry's first word, and between any two of them
+PROBE_SECONDS = 10
+PULL_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def find_parent(engine: HasClient) -> tuple[Source, str] | None:
         attrs = engine.client.images.get(image_id).attrs
         if source == "registry":
             names = [str(name) for name in attrs.get("RepoDigests") or []]
-            digests = [name.partition("@")[2] for name in names if name.startswith(f"{SLIM[0]}@")]
+            digests = [name.partition("@")[2] for name in names if name.startswith("debian@")]
             return source, digests[0] if digests else image_id
         labels = attrs["Config"].get("Labels") or {}
         return source, str(labels.get("bench.base.digest", image_id))
@@ -89,7 +92,7 @@ def make_parent(engine: HasClient, *, log: Log, env: Mapping[str, str]) -> tuple
         if found:
             return found
         if pull(engine, log=log, env=env):
-            engine.client.images.get(":".join(SLIM)).tag(PARENT, "registry")
+            engine.client.images.get(SLIM).tag(PARENT, "registry")
         else:
             import_bootstrapped(engine, log=log, env=env)
         found = find_parent(engine)
@@ -100,30 +103,37 @@ def make_parent(engine: HasClient, *, log: Log, env: Mapping[str, str]) -> tuple
 
 def pull(engine: HasClient, *, log: Log, env: Mapping[str, str]) -> bool:
     """Whether a registry gave the slim image. A registry that is silent for seconds counts as none."""
+    if not registry_answers(log=log, env=env):
+        return False
+    # By the client: the SDK's pull has no time limit, and ending the client ends the pull.
+    cli = find_cli(env)
+    outcome = follow(
+        [cli.path, "pull", SLIM], env={**env, "DOCKER_HOST": engine_host(env)}, log=log, timeout_s=PULL_SECONDS
+    )
+    return outcome.ok and find_image(engine, SLIM) is not None
+
+
+def registry_answers(*, log: Log, env: Mapping[str, str]) -> bool:
+    """Ask, through the engine, for the slim image's manifest; no for any refusal or PROBE_SECONDS of silence."""
     import docker
     import requests
-    import urllib3
-    from docker.errors import APIError
+    from docker.errors import DockerException
 
-    log(f"asking the engine's registry for {':'.join(SLIM)}")
-    # A client of its own, because only the client has the time limit.
-    client = docker.from_env(timeout=PROBE_SECONDS, environment=dict(env))
+    log(f"asking the engine's registry for {SLIM}")
     try:
-        for word in client.api.pull(SLIM[0], tag=SLIM[1], stream=True, decode=True):
-            if "error" in word:
-                log(f"no: {word['error']}")
-                return False
-    except (APIError, requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        # A client of its own, because only the client has the time limit.
+        with closing(docker.from_env(timeout=PROBE_SECONDS, environment=dict(env))) as client:
+            api: Any = client.api
+            api.inspect_distribution(SLIM)
+    except (DockerException, requests.RequestException) as error:
         log(f"no: {error}")
         return False
-    finally:
-        client.close()
-    return find_image(engine, ":".join(SLIM)) is not None
+    return True
 
 
 def import_bootstrapped(engine: HasClient, *, log: Log, env: Mapping[str, str]) -> None:
     """Bootstrap Debian and import it as bench/debian:<tool>, labelled with its tool and digest."""
-    with tempfile.TemporaryDirectory(prefix="bench-debian-") as folder:
+    with told_plainly("making the base image"), tempfile.TemporaryDirectory(prefix="bench-debian-") as folder:
         rootfs = bootstrap(Path(folder), log=log, env=env)
         changes = [
             f"LABEL bench.base.source={rootfs.tool}",

@@ -95,6 +95,11 @@ def _ask(argv: list[str], env: Mapping[str, str]) -> str | None:
     return done.stdout.decode(errors="replace") if done.returncode == 0 else None
 
 
+def engine_host(env: Mapping[str, str]) -> str:
+    """The engine that the runner talks to: a docker context of the user's must not send a build elsewhere."""
+    return env.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+
+
 def ca_bundle(env: Mapping[str, str]) -> Path | None:
     """The host's CA bundle: SSL_CERT_FILE when it is set (and must then exist), else the system's."""
     chosen = env.get("SSL_CERT_FILE")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from runner.errors import BuildError, DiskFull
-from runner.sandbox.buildcli import BuildCli, ca_bundle, needs_host_network, proxy_settings
+from runner.sandbox.buildcli import BuildCli, ca_bundle, engine_host, needs_host_network, proxy_settings
 from runner.sandbox.command import Log, follow
 
 BUILD_SECONDS = 1800.0
@@ -55,17 +55,12 @@ def build(
         if target:
             argv.append(f"--target={target}")
         argv.append(str(context))
-        _run(argv, _environment(cli, env), name=name, log=log, timeout_s=timeout_s)
+        environment = {**env, **cli.environment, "DOCKER_HOST": engine_host(env)}
+        _run(argv, environment, name=name, log=log, timeout_s=timeout_s)
         try:
             return iidfile.read_text().strip()
         except OSError:
             raise BuildError(f"building {name} ended without an image") from None
-
-
-def _environment(cli: BuildCli, env: Mapping[str, str]) -> dict[str, str]:
-    # The engine that the runner talks to; a docker context of the user's must not send the build elsewhere.
-    host = env.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
-    return {**env, **cli.environment, "DOCKER_HOST": host}
 
 
 def _run(argv: list[str], env: dict[str, str], *, name: str, log: Log, timeout_s: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from runner.errors import BuildError
+from runner.errors import BuildError, DiskFull
 from runner.sandbox.buildcli import find_cli
 from runner.sandbox.buildkit import build
 from runner.sandbox.command import Log
@@ -66,7 +67,7 @@ def ensure(engine: HasClient, spec: ImageSpec, *, log: Log, env: Mapping[str, st
     found = find_image(engine, tag)
     if found:
         return Image(tag, found, False, time.monotonic() - started)
-    with build_lock(tag, log):
+    with told_plainly(f"building {spec.name}"), build_lock(tag, log):
         found = find_image(engine, tag)
         if found:
             return Image(tag, found, False, time.monotonic() - started)
@@ -137,6 +138,23 @@ def _build(
             "let DOCKER_HOST name the engine that the docker client builds on",
         )
     return image_id
+
+
+@contextmanager
+def told_plainly(what: str) -> Iterator[None]:
+    """A full disk, ours or the engine's, and a refusal of the engine's become typed errors."""
+    from docker.errors import APIError
+
+    try:
+        yield
+    except APIError as error:
+        if "no space left on device" in str(error).lower():
+            raise DiskFull(f"the engine's disk is full; {what} stopped", "docker image prune") from error
+        raise BuildError(f"{what} failed: the engine says {error.explanation or error}") from error
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise DiskFull(f"the disk is full; {what} stopped", "free some space") from error
+        raise
 
 
 @contextmanager

@@ -148,8 +148,13 @@ class Pod:
         user: str = CONTESTANT,
         caps: Sequence[str] = (),
         work: Literal["rw", "ro", "none"] = "rw",
+        oracle_mb: int = 0,
     ) -> Box:
-        """A scorer's container in this pod's network, with HOME, /tmp and /out of its own. Raises RigError."""
+        """A scorer's container in this pod's network, with HOME, /tmp and /out of its own. Raises RigError.
+
+        ``oracle_mb``: size of an empty /oracle that only root can read, for files the candidate must never see.
+        """
+        hidden = [Tmpfs("/oracle", oracle_mb, mode="0700")] if oracle_mb else []
         limits = self.spec.limits
         tree = [] if work == "none" else [Mount(self._work, WORK, read_only=work == "ro")]
         uid, _, gid = user.partition(":")
@@ -164,6 +169,7 @@ class Pod:
                 Tmpfs("/tmp", limits.disk_mb, limits.inodes),
                 Tmpfs(HOME, limits.disk_mb, **owned),  # type: ignore[arg-type]
                 Tmpfs("/out", limits.disk_mb, **owned),  # type: ignore[arg-type]
+                *hidden,
             ],
             writable_mb=self.spec.work_mb if work == "rw" else 0,
             writable_volumes=1,

@@ -7,6 +7,7 @@ to the folder of ``index.md``; ``plan``, ``cases_dir``, ``unit_file`` and the sc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
@@ -105,6 +106,12 @@ class Limits(Strict):
     pids: int = Field(256, ge=16)
     disk_mb: int = Field(512, ge=16)
     feedback_bytes: int = Field(6000, ge=200)
+
+    def tightened(self, other: Mapping[str, float]) -> Limits:
+        """The smaller of both, limit by limit; ``other`` names some."""
+        return self.model_copy(
+            update={k: min(v, type(v)(other[k])) for k, v in self.model_dump().items() if k in other}
+        )
 
 
 class Mutations(Strict):

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from runner.schema.arm import Arm
 from runner.schema.base import Strict
 from runner.schema.cell import Cell
+from runner.schema.ledger import Usage
 from runner.schema.score import Composite
 
 Cause = Literal["model", "context", "provider", "rig", "timeout", "cancelled"]
@@ -69,20 +70,6 @@ class AttemptRecord(Strict):
     steps_passed: list[str] = []
 
 
-class Tokens(Strict):
-    """Canonical token counts: input without cache, cache reads, cache writes, output with reasoning inside."""
-
-    uncached_input: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    output: int = 0
-    reasoning: int = 0
-
-    @property
-    def input_side(self) -> int:
-        return self.uncached_input + self.cache_read + self.cache_write
-
-
 class RunResult(Strict):
     """What came out: ``result.json``."""
 
@@ -100,7 +87,7 @@ class RunResult(Strict):
     diff_lines: int | None
     wall_s: float
     started_at: str
-    tokens: Tokens | None
+    tokens: Usage | None
     tokens_reason: str | None = None
     requests: int | None = None
     models_served: list[str] = []

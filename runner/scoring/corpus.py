@@ -1,8 +1,8 @@
 """Layer ``corpus``: the form of the branch's cases, and how much of the frozen etalon's behaviour they notice.
 
-Recall is measured by behaviour: an etalon case is recalled when its own probe (a frozen fault that, of the whole etalon,
-only this case notices) is killed by the branch's corpus. Where the benchmark has no probes, exact file names are what is
-left, and the cell says so.
+Recall is measured by behaviour: an etalon case is recalled when its own probe (a frozen fault that, of the whole
+etalon, only this case notices) is killed by the branch's corpus. Where the benchmark has no probes, exact file names
+are what is left, and the cell says so.
 """
 
 from __future__ import annotations

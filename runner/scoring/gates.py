@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-from runner.lab.check import Check, CheckResult, protected_check
-from runner.lab.kit import Kit
-from runner.repo import Mirror
-from runner.schema.entry import Command
+from runner.lab.tree import protected_overlay
 from runner.schema.run import AttemptRecord
 from runner.schema.score import Gate, Score
 from runner.scoring import SCORER_VERSION
+from runner.scoring.branch import Branch
+from runner.scoring.criterion import judge_criterion
 from runner.scoring.scope import scope_gate
-
-
-@dataclass(frozen=True)
-class Branch:
-    """The immutable artifact that gates judge: one commit of a host-owned mirror."""
-
-    kit: Kit
-    mirror: Mirror
-    baseline: str
-    head: str
-    run_id: str
-    output: Path
-
-    def check(self, command: Command, name: str, *, watch_tree: bool = False) -> CheckResult:
-        check = Check(self.head, command, output=self.output / name, watch_tree=watch_tree)
-        return protected_check(self.kit, self.mirror, self.baseline, check, run_id=self.run_id)
+from runner.scoring.suite import Suite, folder_cases
 
 
 def measure_gates(branch: Branch, attempts: Sequence[AttemptRecord] | None, announce: Callable[[Gate], None]) -> Score:
@@ -58,6 +40,8 @@ def _gates(branch: Branch, attempts: Sequence[AttemptRecord] | None) -> Iterator
     yield _command(branch, "e2e")
     yield _determinism(branch)
     yield _unit_deleted(branch)
+    yield _behaviour(branch)
+    yield _criterion(branch)
 
 
 def _milestones(branch: Branch, attempts: Sequence[AttemptRecord]) -> Gate:
@@ -129,3 +113,39 @@ def _unit_deleted(branch: Branch) -> Gate:
         evidence={"present": present, "references": hits},
         evidence_class="files",
     )
+
+
+def _behaviour(branch: Branch) -> Gate:
+    """The hidden etalon against the branch's own program: every etalon case passes (black-box where the command is)."""
+    entry = branch.kit.benchmark.entry
+    if entry.etalon_dir is None or entry.mutations is None or entry.cases_dir is None:
+        return _missing("behaviour", "etalon_dir")
+    cases = folder_cases(branch.kit.benchmark.path(entry.etalon_dir))
+    overlay = protected_overlay(branch.mirror, branch.baseline, branch.head, entry.protected)
+    suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(overlay))
+    result = suite.run(branch.head)
+    passed = result.ended == "green" and set(result.executed or entry.etalon_cases) == set(entry.etalon_cases)
+    black_box = entry.command(entry.mutations.command).oracle
+    return Gate(
+        id="behaviour",
+        passed=passed,
+        evidence={"ended": result.ended, "failed": list(result.failed)},
+        evidence_class="black-box" if black_box else "in-process",
+    )
+
+
+def _criterion(branch: Branch) -> Gate:
+    """The hidden success criterion passes in every repeat, each on a fresh server and database."""
+    criterion = branch.kit.benchmark.entry.criterion
+    if criterion is None:
+        return _missing("criterion", "criterion")
+    verdicts = judge_criterion(branch)
+    unmeasured = [v.detail for v in verdicts if v.passed is None]
+    return Gate(
+        id="criterion",
+        passed=None if unmeasured else all(v.passed for v in verdicts),
+        evidence={"passed": f"{sum(v.passed is True for v in verdicts)}/{len(verdicts)}",
+                  "failed": sorted({name for v in verdicts for name in v.failed})},
+        evidence_class="black-box" if criterion.command.oracle else "in-process",
+        reason=unmeasured[0] if unmeasured else None,
+    )  # fmt: skip

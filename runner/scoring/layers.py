@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
-import yaml
-
-from runner.errors import ConfigError
 from runner.registry.benchmark import Benchmark
+from runner.registry.manifests import patch_entries
 from runner.schema.cell import Cell
 from runner.schema.score import Score
 from runner.scoring import SCORER_VERSION
+from runner.scoring.branch import Branch
 from runner.scoring.code import Corpus
 from runner.scoring.corpus import Form, Recall, form_of, recall_by_behaviour, recall_by_name
-from runner.scoring.gates import Branch
 from runner.scoring.mutations import Mutant, Sweep, Sweeper
 from runner.scoring.patches import patch_set, reference_commit
 from runner.scoring.readers import reader
@@ -90,22 +88,10 @@ def _split(sweep: Sweep, probes: set[str]) -> tuple[Sweep, Sweep]:
     return part(lambda m: m.name in probes), part(lambda m: m.name not in probes)
 
 
-def probe_of(benchmark: Benchmark) -> Mapping[str, str]:
-    """From etalon case to its own probe, out of the probe set's ``manifest.yaml``.
-
-    Raises ConfigError where the manifest is missing or no list of probes with their killers.
-    """
-    folder = benchmark.path(benchmark.entry.probes_dir or "")
-    try:
-        data = yaml.safe_load((folder / "manifest.yaml").read_text(encoding="utf-8"))
-        return {case: probe for probe, killers in killers_of(data).items() for case in killers if len(killers) == 1}
-    except (OSError, KeyError, TypeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{folder / 'manifest.yaml'} cannot be used: {error}") from None
-
-
-def killers_of(manifest: dict[str, list[dict[str, object]]]) -> dict[str, list[str]]:
-    """Patch name to the cases that must notice it: ``patches: [{id, killers: [...]}]``."""
-    return {str(p["id"]): [str(k) for k in p["killers"]] for p in manifest["patches"]}  # type: ignore[attr-defined]
+def probe_of(benchmark: Benchmark) -> dict[str, str]:
+    """From etalon case to its own probe: the one that, of the whole etalon, only this case notices."""
+    entries = patch_entries(benchmark, benchmark.entry.probes_dir)
+    return {e.killers[0]: e.id for e in entries if len(e.killers) == 1}
 
 
 def _corpus_score(corpus: Corpus, form: Form, recall: Recall | None) -> Score:

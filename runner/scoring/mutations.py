@@ -1,8 +1,8 @@
 """Layer ``mutations``: does the branch's corpus notice frozen single faults in a frozen program?
 
 A kill counts only when the unmutated control is green before and after, at least one named case fails, and the placebos
-(patches that change no behaviour) survive. A mutant that does not apply to its frozen program is the rig's fault; on the
-branch's own program, one that only the contestant's edits broke counts as survived.
+(patches that change no behaviour) survive. A mutant that does not apply to its frozen program is the rig's fault; on
+the branch's own program, one that only the contestant's edits broke counts as survived.
 """
 
 from __future__ import annotations

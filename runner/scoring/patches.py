@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def apply_patch(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
 
     Raises PatchFails where it does not apply or changes nothing.
     """
-    index = mirror.path / f"patch.{commit[:12]}.{abs(hash(patch)):x}.index"
+    index = mirror.path / f"patch.{commit[:12]}.{os.urandom(4).hex()}.index"
     more = {"GIT_INDEX_FILE": str(index)}
     try:
         git(["read-tree", commit], git_dir=mirror.path, extra=more)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -46,12 +46,16 @@ def folder_cases(folder: Path) -> Cases:
 
 @dataclass(frozen=True)
 class Suite:
-    """``cases`` laid over ``program`` (a commit of the mirror), run by the registry's mutation command."""
+    """``cases`` laid over ``program`` (a commit of the mirror), run by the registry's mutation command.
+
+    ``protected``: further files laid over it, where the program is a contestant's own.
+    """
 
     kit: Kit
     mirror: Mirror
     cases: Cases
     run_id: str
+    protected: Overlay = field(default_factory=dict)
 
     def run(self, program: str, *, first_kill: bool = False, more: tuple[str, ...] = ()) -> SuiteResult:
         """Raises RigError where the sandbox failed, ConfigError where the registry names no corpus."""
@@ -74,7 +78,7 @@ class Suite:
         overlay: dict[bytes, tuple[str, bytes] | None] = {
             f.path: None for f in self.mirror.tree(program) if f.path.startswith(prefix)
         }
-        return overlay | {prefix + name: case for name, case in self.cases.items()}
+        return {**self.protected, **overlay} | {prefix + name: case for name, case in self.cases.items()}
 
 
 def judge(result: CheckResult, mutations: Mutations) -> SuiteResult:

@@ -19,6 +19,8 @@ Say = Callable[[str], None]
 
 # `build` installs the project itself, `runtime` is what it imports.
 ALWAYS = ("build", "runtime")
+# What is installed from them can be missed; there are machines for which it is not built.
+OPTIONAL = {"embedded": "the provider `embedded`"}
 STAMP = "bench-setup.json"
 PROJECT = "project"
 # Settings that would send pip's packages elsewhere; index, proxy and CA settings stay.
@@ -33,6 +35,10 @@ DISTURBING = (
     "PIP_NO_BINARY",
     "__PYVENV_LAUNCHER__",
 )
+
+
+class NotForThisMachine(ConfigError):
+    """A package has no release that fits this Python and platform."""
 
 
 def ensure_venv(root: Path, sets: Iterable[str], *, env: Mapping[str, str], say: Say) -> None:
@@ -86,12 +92,23 @@ def _fill(root: Path, venv: Path, todo: list[str], wanted: Mapping[str, str], en
     python = venv / "bin" / "python"
     if not os.access(python, os.X_OK):
         _create(venv, clean, say)
-    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
+    pip = [str(python), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    # The locks are complete. Bytecode is written by whatever gets imported: compiling all takes longer.
+    pip += ["--no-deps", "--no-compile"]
     held = read_stamp(venv)
-    for name in [name for name in todo if name != PROJECT]:
-        say(f"installing the {name} requirements into .venv (once)")
-        _pip([*pip, "--require-hashes", "-r", f"requirements/{name}.lock"], root, clean)
-        held[name] = wanted[name]
+    locks = [name for name in todo if name != PROJECT]
+    for names in ([name for name in locks if name not in OPTIONAL], [name for name in locks if name in OPTIONAL]):
+        if not names:
+            continue
+        say(f"installing requirements into .venv, once: {', '.join(names)}")
+        files = [part for name in names for part in ("-r", f"requirements/{name}.lock")]
+        try:
+            _pip([*pip, "--require-hashes", *files], root, clean)
+        except NotForThisMachine as error:
+            if not set(names) <= OPTIONAL.keys():
+                raise
+            say(f"{error.what}: {', '.join(OPTIONAL[name] for name in names)} will not be there")
+        held |= {name: wanted[name] for name in names}
         _write_stamp(venv, held)
     if PROJECT in todo:
         _pip([*pip, "--no-index", "--no-build-isolation", "--editable", "."], root, clean)
@@ -116,6 +133,9 @@ def _pip(argv: list[str], root: Path, env: Mapping[str, str]) -> None:
     done = run(argv, env=env, timeout_s=1800, cwd=root)
     if done.code != 0:
         reason = next((line for line in done.lines if line.startswith("ERROR")), done.last)
+        unfit = next((line for line in done.lines if "No matching distribution" in line), None)
+        if unfit:
+            raise NotForThisMachine(unfit.removeprefix("ERROR: "))
         raise ConfigError(f"pip could not install {argv[-1]}: {reason}", "is a package index reachable?")
 
 

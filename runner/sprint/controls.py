@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from runner.errors import ConfigError, RigError, UsageError
+from runner.hostgit import printable
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE
 from runner.registry.benchmark import Benchmark
+from runner.registry.globs import matches
 from runner.schema.cell import Cell
 from runner.schema.run import RunLock
 from runner.sprint.worker import Door, Facts, Task, Work, Worker
@@ -63,7 +65,8 @@ class Saboteur:
     def work(self, task: Task) -> Work:
         entry = self._entry
         doomed = [p for p in (entry.unit_file, entry.cases_dir) if p] + ["tests", "test"]
-        config = [g for g in entry.protected if not any(c in g for c in "*?")]
+        baseline = task.mirror.tree("refs/heads/baseline")
+        config = [printable(f.path) for f in baseline if f.mode != "120000" and matches(entry.protected, f.path)]
         script = "\n".join(
             ["set -u"]
             + [f"rm -rf -- {shlex.quote(path)}" for path in doomed]

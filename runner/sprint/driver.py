@@ -82,12 +82,12 @@ class Sprint:
             before_s = self.worked_s
             self.run.event("attempt_start", milestone=milestone.id, number=number)
             work = self._work(milestone, number, feedback, progress)
-            if not work.counted:
-                self._record(progress, milestone, number, before_s, work, None)
-                raise (ProviderError if work.cause == "provider" else RigError)(work.detail or work.ended)
             if work.ended == "cancelled":
                 self._record(progress, milestone, number, before_s, work, None)
                 raise Interrupted("the run was stopped")
+            if not work.counted:
+                self._record(progress, milestone, number, before_s, work, None)
+                raise (ProviderError if work.cause == "provider" else RigError)(work.detail or work.ended)
             command = entry.command(milestone.verify)
             result = self._verify(milestone, number, progress.head, command)
             last_try = number == entry.attempts or work.ended == "cap"
@@ -122,7 +122,7 @@ class Sprint:
                 lay(box, self.mirror, self.baseline, self.branch, user=CONTESTANT)
             set_up(self.kit, box)
             self.run.event("agent_start", milestone=milestone.id, number=number)
-            task = Task(box, self.mirror, milestone, number, brief, wall_s, logs, self.cancel)
+            task = Task(box, self.mirror, milestone, number, brief, wall_s, logs, self.cancel, self.pod.attic)
             started = time.monotonic()
             try:
                 work = self.worker.work(task)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from runner.errors import RigError
 from runner.lab.check import CONTESTANT
@@ -14,15 +15,43 @@ from runner.sandbox.box import Box
 from runner.sandbox.pod import Pod
 from runner.store.rundir import RunDir
 
+_SNAPSHOT_TIME = 1_767_225_600  # fixed, so that the same work is the same commit
+
 
 @dataclass(frozen=True)
 class Taken:
+    """``info`` also names what was left behind: work outside the branch, files over a limit."""
+
     head: str
-    stranded: list[str]
+    info: copyout.SnapshotInfo
 
 
 def take_over(
     pod: Pod, mirror: Mirror, run: RunDir, artifacts: Sequence[str], *, base: str, branch: str, message: str
+) -> Taken:
+    """Into the run's folder: bundle and artifacts. The contestant must be dead; raises as ``take_over_tree``."""
+    return take_over_tree(
+        pod,
+        mirror,
+        run.bundle,
+        base=base,
+        branch=branch,
+        message=message,
+        artifacts=artifacts,
+        artifacts_to=run.artifacts,
+    )
+
+
+def take_over_tree(
+    pod: Pod,
+    mirror: Mirror,
+    bundle: Path,
+    *,
+    base: str,
+    branch: str,
+    message: str,
+    artifacts: Sequence[str] = (),
+    artifacts_to: Path | None = None,
 ) -> Taken:
     """Snapshot, bundle, fetch one ref. The contestant must be dead.
 
@@ -30,18 +59,18 @@ def take_over(
     """
     box = pod.trusted()
     try:
-        info = copyout.snapshot(box, base=base, branch=branch, message=message, artifacts=artifacts)
-        copyout.bundle(box, info, run.bundle)
-        for name, content in info.artifacts.items():
-            target = run.agent / "artifacts" / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
+        info = copyout.snapshot(
+            box, base=base, branch=branch, message=message, artifacts=artifacts, when=_SNAPSHOT_TIME
+        )
+        copyout.bundle(box, info, bundle)
+        if artifacts_to is not None:
+            copyout.copy_artifacts(box, info, artifacts_to)
     finally:
         box.remove()
-    head = mirror.import_bundle(run.bundle, f"refs/heads/{branch}", TreeLimits())
+    head = mirror.import_bundle(bundle, f"refs/heads/{branch}", TreeLimits())
     if head != info.head:
         raise RigError(f"the bundle holds {head[:12]}, the snapshot was {info.head[:12]}")
-    return Taken(head=head, stranded=list(info.stranded))
+    return Taken(head, info)
 
 
 def advance(box: Box, mirror: Mirror, head: str, branch: str) -> None:

@@ -12,13 +12,16 @@ from runner.repo import Mirror
 from runner.sandbox.box import Box
 from runner.schema.cell import Cell
 from runner.schema.entry import Milestone
-from runner.schema.run import Cause, RunLock, Tokens
+from runner.schema.ledger import Usage
+from runner.schema.run import Cause, RunLock
 from runner.store.rundir import RunDir
 
 
 @dataclass(frozen=True)
 class Task:
-    """One attempt at one milestone. ``logs`` is an empty folder on the host for the agent's own logs."""
+    """One attempt at one milestone. ``logs`` is an empty folder on the host for the agent's own logs; ``attic`` is a
+    trusted box that can read the contestant's HOME, also after its death.
+    """
 
     box: Box
     mirror: Mirror
@@ -28,6 +31,7 @@ class Task:
     wall_s: float
     logs: Path
     cancel: threading.Event
+    attic: Box | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Door:
 class Facts:
     """What the gateway's ledger knows of a run."""
 
-    tokens: Tokens | None
+    tokens: Usage | None
     tokens_reason: str | None
     requests: int | None
     models_served: list[str]

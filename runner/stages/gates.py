@@ -10,7 +10,8 @@ from runner.registry.benchmark import load_benchmark
 from runner.repo import Mirror
 from runner.sandbox.engine import connect
 from runner.schema.score import Score
-from runner.scoring.gates import Branch, measure_gates
+from runner.scoring.branch import Branch
+from runner.scoring.gates import measure_gates
 from runner.store.clock import new_run_id
 
 

@@ -20,7 +20,8 @@ from runner.sandbox.pod import Pod
 from runner.schema.arm import Arm
 from runner.schema.base import digest
 from runner.schema.run import Cause, RunLock, RunResult, StateName
-from runner.scoring.gates import Branch, measure_gates
+from runner.scoring.branch import Branch
+from runner.scoring.gates import measure_gates
 from runner.scoring.layers import measure_corpus
 from runner.sprint.brief import templates_hash
 from runner.sprint.driver import Progress, Sprint

@@ -35,7 +35,7 @@ class RunDir:
             path.mkdir(parents=True)
         except FileExistsError:
             raise RigError(f"{path} is there already") from None
-        for folder in ("agent", "scores", "output"):
+        for folder in ("agent", "artifacts", "scores", "output"):
             (path / folder).mkdir()
         run = cls(path, on_event)
         write_record(run.lock_file, lock)
@@ -61,6 +61,11 @@ class RunDir:
     def agent(self) -> Path:
         """The agent's own logs, untouched; one folder per attempt."""
         return self.path / "agent"
+
+    @property
+    def artifacts(self) -> Path:
+        """Ignored files that the registry wants copied out always."""
+        return self.path / "artifacts"
 
     @property
     def output(self) -> Path:

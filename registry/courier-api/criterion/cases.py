@@ -2,54 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TypeVar
 
 from browser import Browser
-from client import (
-    Broken,
-    Change,
-    Client,
-    Handheld,
-    OpenUpload,
-    Row,
-    exactly_once,
-    expect,
-    scan,
-)
-from server import Server
+from client import Broken, Change, Client, OpenUpload, Row, exactly_once, expect, scan
+from stage import SETTLE_S, Stage, ways
 
-SETTLE_S = 0.6
 BOARD_S = 15.0
-
-
-@dataclass
-class Stage:
-    server: Server
-    out: Path
-    uid: int | None
-    browser_uid: int | None
-    numbers: dict[str, int] = field(default_factory=dict)
-
-    @property
-    def client(self) -> Client:
-        return Client(self.server.port)
-
-    def book(self, prefix: str, count: int, depot: str = "LIS") -> list[str]:
-        return [self.client.book(f"{prefix}-{number:04d}", depot) for number in range(count)]
-
-    def handheld(self) -> Handheld:
-        return Handheld(self.server.url, self.uid)
-
-
-def ways(references: list[str], *statuses: str) -> tuple[list[Row], list[Change]]:
-    """An upload that takes every delivery through `statuses`, and the changes it makes."""
-    changes = [(reference, status) for status in statuses for reference in references]
-    return [scan(name, status, f"{name}-{status}") for name, status in changes], changes
+T = TypeVar("T")
 
 
 def paging(stage: Stage) -> None:
@@ -71,22 +35,17 @@ def upload_under_way(stage: Stage) -> None:
     slow, quick = stage.book("SLOW", 3), stage.book("QUICK", 3)
     cursor = client.cursor()
     rows, wanted = ways(slow, "collected")
-    hand = stage.handheld()
-    hand.send(*rows[:2])
-    time.sleep(SETTLE_S)
+    slow_van = stage.open_upload(*rows[:2])
     # Whether these are answered before the upload ends is another case's question.
-    singles = [
-        threading.Thread(target=lambda row=row: client.call("POST", "/scans", _json(row)))
-        for row in ways(quick, "collected")[0]
-    ]
+    singles = [threading.Thread(target=_try_scan, args=(client, row)) for row in ways(quick, "collected")[0]]
     seen: list[Change] = []
     for single in singles:
         single.start()
         single.join(1.0)
         more, cursor = client.follow(cursor)
         seen += more
-    hand.send(rows[2])
-    hand.finish()
+    slow_van.send(rows[2])
+    expect(slow_van.finish() == 201, "an upload was refused")
     for single in singles:
         single.join(10.0)
     seen += client.follow(cursor)[0]
@@ -98,16 +57,14 @@ def scan_beside_upload(stage: Stage) -> None:
     client = stage.client
     slow, quick = stage.book("BESIDE", 2), stage.book("ANSWERED", 3)
     cursor = client.cursor()
-    hand = stage.handheld()
+    slow_van = stage.open_upload(scan(slow[0], "collected", "b-1"))
     try:
-        hand.send(scan(slow[0], "collected", "b-1"))
-        time.sleep(SETTLE_S)
         for reference in quick:
             client.scan(scan(reference, "collected", "q-1"))
             seen, cursor = client.follow(cursor)
             expect((reference, "collected") in seen, "an answered scan is not on the next poll")
     finally:
-        hand.drop()
+        slow_van.drop()
 
 
 def many_uploads_open(stage: Stage) -> None:
@@ -119,7 +76,7 @@ def many_uploads_open(stage: Stage) -> None:
     try:
         for number, upload in enumerate(uploads):
             upload.send(scan(slow[2 * number], "collected", "c-1"))
-        time.sleep(SETTLE_S)
+        time.sleep(2 * SETTLE_S)
         client.scan(scan(quick[0], "collected", "q-1"))
         seen, cursor = client.follow(cursor)
         expect((quick[0], "collected") in seen, "an answered scan is not on the next poll")
@@ -143,10 +100,10 @@ def busy_morning(stage: Stage) -> None:
     done = threading.Event()
     wanted: list[Change] = []
 
-    def guarded(work: Callable[[], None]) -> threading.Thread:
+    def guarded(work: Callable[[T], None], subject: T) -> threading.Thread:
         def run() -> None:
             try:
-                work()
+                work(subject)
             except Broken as error:
                 failures.append(str(error))
 
@@ -173,9 +130,9 @@ def busy_morning(stage: Stage) -> None:
             time.sleep(0.003)
         followed[limit] += client.follow(cursor, limit)[0]
 
-    writers = [guarded(lambda names=names: van(names)) for names in bulk]
-    writers += [guarded(lambda names=names: walk(names)) for names in single]
-    boards = [guarded(lambda limit=limit: board(limit)) for limit in followed]
+    writers = [guarded(van, names) for names in bulk]
+    writers += [guarded(walk, names) for names in single]
+    boards = [guarded(board, limit) for limit in followed]
     for thread in writers:
         thread.join()
     done.set()
@@ -196,10 +153,7 @@ def nothing_or_all(stage: Stage) -> None:
     references = stage.book("CUT", 6)
     cursor = client.cursor()
     rows, wanted = ways(references, "collected")
-    hand = stage.handheld()
-    hand.send(*rows[:4])
-    time.sleep(SETTLE_S)
-    hand.drop()
+    stage.open_upload(*rows[:4]).drop()
     bad = [*rows[:5], scan(references[5], "delivered", "bad")]
     expect(client.upload(bad) == 409, "a step that is not allowed was not refused")
     seen, cursor = client.follow(cursor)
@@ -266,18 +220,15 @@ def browser_board(stage: Stage) -> None:
         browser.wait_for(f"document.querySelectorAll('#board tbody tr').length >= {65}", BOARD_S)
         # A page that was loaded again loses this mark.
         browser.evaluate("window.openedOnce = true")
-        hand = stage.handheld()
         rows, _ = ways(slow, "collected")
-        hand.send(*rows[:3])
-        time.sleep(SETTLE_S)
-        single = threading.Thread(
-            target=lambda: client.call("POST", "/scans", _json(scan(quick[0], "collected", "w-1")))
-        )
+        slow_van = stage.open_upload(*rows[:3])
+        row = scan(quick[0], "collected", "w-1")
+        single = threading.Thread(target=_try_scan, args=(client, row))
         single.start()
         single.join(2.0)
         time.sleep(2.5)  # Two polls of the page.
-        hand.send(rows[3])
-        hand.finish()
+        slow_van.send(rows[3])
+        expect(slow_van.finish() == 201, "an upload was refused")
         single.join(10.0)
         expect(client.upload(ways(bulk, "collected", "at_depot")[0]) == 201, "an upload was refused")
         wanted = dict.fromkeys(slow + quick, "collected") | dict.fromkeys(bulk, "at_depot")
@@ -297,8 +248,10 @@ def browser_board(stage: Stage) -> None:
         expect(browser.evaluate("window.openedOnce") is True, "the page was loaded again")
 
 
-def _json(row: Row) -> bytes:
-    return json.dumps(row).encode()
+def _try_scan(client: Client, row: Row) -> None:
+    # What became of it shows in the changes and on the page.
+    with contextlib.suppress(Broken):
+        client.scan(row)
 
 
 CASES: dict[str, Callable[[Stage], None]] = {

@@ -122,12 +122,12 @@ def exactly_once(seen: list[Change], wanted: list[Change], who: str) -> None:
 
 
 class Handheld:
-    """The real client, fed line by line: its upload stays open until `finish`."""
+    """The real client of the tree (a protected file), fed line by line."""
 
-    def __init__(self, url: str, uid: int | None) -> None:
-        script = Path(__file__).with_name("handheld.ts")
+    def __init__(self, repo: Path, url: str, uid: int | None) -> None:
         self._process = subprocess.Popen(
-            ["node", str(script), url],
+            ["node", str(repo / "bin/handheld.ts"), url],
+            cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -150,10 +150,6 @@ class Handheld:
             raise Broken("an upload was never answered") from error
         expect(self._process.returncode == 0, "an upload was refused")
 
-    def drop(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
 
 class OpenUpload:
     """The same bytes as a handheld sends, without a process for each: for many at a time."""
@@ -166,9 +162,12 @@ class OpenUpload:
         self._link.endheaders()
 
     def send(self, *rows: Row) -> None:
-        for row in rows:
-            line = json.dumps(row).encode() + b"\n"
-            self._link.send(b"%x\r\n%s\r\n" % (len(line), line))
+        try:
+            for row in rows:
+                line = json.dumps(row).encode() + b"\n"
+                self._link.send(b"%x\r\n%s\r\n" % (len(line), line))
+        except OSError as error:
+            raise Broken("an upload was refused before it was complete") from error
 
     def finish(self) -> int:
         try:

@@ -16,9 +16,10 @@ import time
 from pathlib import Path
 from xml.etree import ElementTree
 
-from cases import CASES, Stage
+from cases import CASES
 from client import Broken
 from server import RigError, Server
+from stage import Stage
 
 SERVER_UID = 1000
 BROWSER_UID = 1001
@@ -69,9 +70,7 @@ def report(out: Path, results: list[tuple[str, str, float]]) -> None:
         "cases": verdicts,
     }
     (out / "criterion.json").write_text(json.dumps(summary, indent=2, sort_keys=True) + "\n")
-    suite = ElementTree.Element(
-        "testsuite", name="criterion", tests=str(len(results)), failures=str(failed)
-    )
+    suite = ElementTree.Element("testsuite", name="criterion", tests=str(len(results)), failures=str(failed))
     for name, message, seconds in results:
         case = ElementTree.SubElement(
             suite, "testcase", classname="criterion", name=name, time=f"{seconds:.3f}"

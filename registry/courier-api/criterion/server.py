@@ -94,5 +94,5 @@ class Server:
     def _drain(self, process: subprocess.Popen[bytes]) -> None:
         # The pipe is emptied to the end; only the first part is kept.
         assert process.stdout is not None
-        while chunk := process.stdout.read1(65_536):
+        while chunk := os.read(process.stdout.fileno(), 65_536):
             self.log += chunk[: max(0, LOG_BYTES - len(self.log))]

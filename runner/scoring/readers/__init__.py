@@ -10,7 +10,7 @@ from runner.errors import ConfigError
 
 @dataclass(frozen=True)
 class Case:
-    """What one case asserts. ``channels`` of ``exit``, ``stdout``, ``stderr``, ``expected``; lines are asserted lines."""
+    """What one case asserts. ``channels``: of exit, stdout, stderr, expected; lines are asserted lines."""
 
     name: str
     channels: frozenset[str]

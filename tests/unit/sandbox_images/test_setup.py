@@ -16,7 +16,7 @@ from runner.setup.apt import is_debian
 from runner.setup.engine import ensure_engine
 from runner.setup.leftovers import names_live, process_named, remove_stale
 from runner.setup.probe import ping
-from runner.setup.venv import STAMP, missing, wanted_hashes
+from runner.setup.venv import STAMP, ensure_venv, missing, wanted_hashes
 
 ROOT = Path(__file__).resolve().parents[3]
 LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
@@ -76,7 +76,7 @@ def test_the_stamp_decides_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_an_unknown_set_is_a_usage_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no requirements/nope.lock"):
+    with pytest.raises(ConfigError, match=r"no requirements/nope\.lock"):
         wanted_hashes(make_root(tmp_path), ["nope"])
 
 
@@ -166,7 +166,7 @@ def test_an_installed_engine_is_not_started_by_an_ordinary_user(monkeypatch: pyt
     monkeypatch.setattr(engine_module, "other_hosts", lambda env: [])
     monkeypatch.setattr(engine_module, "find_program", lambda name, env: "/usr/sbin/dockerd")
     monkeypatch.setattr(engine_module, "dockerd_alive", lambda: False)
-    monkeypatch.setattr(engine_module.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(EngineMissing, match="sudo"):
         ensure_engine({}, say=lambda line: None)
 
@@ -183,3 +183,42 @@ def test_an_installed_engine_is_not_started_by_an_ordinary_user(monkeypatch: pyt
 def test_debians_family(tmp_path: Path, text: str, expected: bool) -> None:
     (tmp_path / "os-release").write_text(text)
     assert is_debian(tmp_path / "os-release") is expected
+
+
+PIP = """#!/bin/sh
+# Stands for .venv's python: notes what pip is asked for, and has nothing for the embedded set.
+echo "$@" >> "$0.asked"
+case "$*" in *embedded.lock*) echo "ERROR: No matching distribution found for engine==1"; exit 1;; esac
+case "$*" in *broken.lock*) echo "ERROR: No matching distribution found for core==1"; exit 1;; esac
+"""
+
+
+def make_venv(root: Path) -> Path:
+    python = root / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(PIP)
+    python.chmod(0o755)
+    return python
+
+
+def test_what_is_not_built_for_this_machine_is_done_without_and_not_asked_again(tmp_path: Path) -> None:
+    root = make_root(tmp_path)
+    (root / "requirements" / "embedded.lock").write_text("engine==1")
+    python = make_venv(root)
+    said: list[str] = []
+    for _ in range(2):
+        ensure_venv(root, ["embedded"], env={"PATH": "/usr/bin:/bin"}, say=said.append)
+    assert said[-1] == "No matching distribution found for engine==1: the provider `embedded` will not be there"
+    asked = Path(f"{python}.asked").read_text().splitlines()
+    assert len(asked) == 3  # build and runtime together, embedded, the project itself
+    assert all("--require-hashes" in line for line in asked[:2])
+    assert "--no-index" in asked[2]
+
+
+def test_what_is_needed_and_not_there_ends_the_set_up(tmp_path: Path) -> None:
+    root = make_root(tmp_path)
+    (root / "requirements" / "broken.lock").write_text("core==1")
+    make_venv(root)
+    with pytest.raises(ConfigError, match="core==1"):
+        ensure_venv(root, ["broken"], env={"PATH": "/usr/bin:/bin"}, say=lambda line: None)
+    assert missing(root / ".venv", wanted_hashes(root, ["build"])) == ["build", "project"]

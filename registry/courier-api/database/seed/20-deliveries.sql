@@ -6,7 +6,7 @@ SELECT 'C-' || to_char(n, 'FM00000'),
        (ARRAY['Aino Laine', 'Rui Costa', 'Mere Parata', 'Eeva Salo', 'Marta Reis', 'Tane Rewi'])[1 + n % 6],
        (ARRAY['Harbour Street ', 'Rua da Praia ', 'Kivikatu '])[1 + n % 3] || (1 + n % 40),
        date '2026-03-02' + n % 27,
-       timestamptz '2026-02-27 08:00:00+00' + n * interval '97 seconds'
+       (date '2026-03-02' + n % 27 - 6)::timestamp AT TIME ZONE 'UTC' + interval '8 hours' + n * interval '17 seconds'
 FROM generate_series(1, 360) AS n;
 
 -- How far each one came: the first `steps` of the usual way.

@@ -32,11 +32,11 @@ DELETE FROM location; DELETE FROM item;
 SELECT setval('movement_id_seq', 1, false), setval('stock_count_id_seq', 1, false);
 """
 _OTHERS = (
-    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+    "PREPARE others AS SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
 )
 _PRINT = """
-SELECT (SELECT string_agg(oid || ':' || xmin, ',' ORDER BY oid) FROM pg_class
+PREPARE fingerprint AS SELECT (SELECT string_agg(oid || ':' || xmin, ',' ORDER BY oid) FROM pg_class
         WHERE relnamespace = 'public'::regnamespace)
     || (SELECT count(*) || '/' || max(xmin::text::bigint) FROM pg_attribute
         WHERE attrelid IN (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace))
@@ -83,7 +83,7 @@ class FreshDatabase:
     def reset(self, fixture: str, given: str) -> None:
         """Bring the fixture's rows, then the case's own; raises PgError for bad SQL."""
         db = self.db
-        db.query(_OTHERS)
+        db.query("EXECUTE others")
         if self._fingerprint() != self._print:
             self.drop()
             db = self.db
@@ -124,10 +124,12 @@ class FreshDatabase:
             admin.execute(f'CREATE DATABASE "{self.name}" TEMPLATE template0 STRATEGY file_copy')
         self._db = open_database(self.name)
         self._db.script(self._schema)
+        self._db.execute(_OTHERS)
+        self._db.execute(_PRINT)
         self._print = self._fingerprint()
 
     def _fingerprint(self) -> str:
-        return str(self.db.query(_PRINT)[0][0])
+        return str(self.db.query("EXECUTE fingerprint")[0][0])
 
 
 def _show(row: Row) -> str:

@@ -1,0 +1,101 @@
+"""Runs a proof and shows it: a line per claim as it stands, then the verdict."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Self
+
+from rich.console import Console
+
+from runner.lab.prepare import prepare_kit
+from runner.registry.benchmark import load_benchmark
+from runner.registry.frozen import freeze
+from runner.report.format import duration
+from runner.sandbox.engine import connect
+from runner.sandbox.reaper import sweep
+from runner.schema.certificate import Certificate, Claim
+from runner.validate.certify import certify, store
+
+
+class Proof:
+    """One benchmark's proof on this machine."""
+
+    def __init__(self, registry: Path, benchmark: str, *, quiet: bool) -> None:
+        self._registry, self._name, self._quiet = registry, benchmark, quiet
+        self._console = Console(stderr=quiet or not Console().is_terminal, width=None)
+        self._stack = ExitStack()
+        self._status = self._console.status("")
+        self._certificate: Certificate | None = None
+        self._path: Path | None = None
+        self._seconds = 0.0
+
+    def __enter__(self) -> Self:
+        self._engine = self._stack.enter_context(connect())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def prove(self, *, freeze: bool, seed: int) -> Certificate:
+        """Raises ConfigError for a registry that cannot be used, RigError where the rig fails."""
+        started = time.monotonic()
+        benchmark = load_benchmark(self._registry, self._name)
+        if freeze:
+            _freeze(self._registry, self._name)
+        sweep(self._engine)
+        kit = prepare_kit(self._engine, benchmark, self._log)
+        previous = {n: signal.signal(n, _stopper(kit.cancel.set)) for n in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self._status.start()
+            self._certificate = certify(kit, self._log, self._tell, seed=seed)
+        finally:
+            self._status.stop()
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+        self._path = store(kit, self._certificate)
+        self._seconds = time.monotonic() - started
+        return self._certificate
+
+    def print_result(self, *, matrix: bool) -> None:
+        certificate = self._certificate
+        if certificate is None:
+            return
+        out = Console(soft_wrap=True)
+        if matrix:
+            for patch, cases in certificate.matrix.items():
+                out.print(f"{patch}: {', '.join(cases) or 'nobody'}", markup=False, highlight=False)
+        broken = [c for c in certificate.claims if not c.ok]
+        for claim in broken:
+            out.print(f"BROKEN {claim.group}/{claim.id}: {claim.sentence} — {claim.fix}", markup=False, highlight=False)
+        verdict = "proven" if certificate.proven else f"NOT proven, {len(broken)} claims broken"
+        out.print(
+            f"{certificate.benchmark}: {verdict}; {len(certificate.claims)} claims in {duration(self._seconds)}; "
+            f"certificate {self._path}",
+            markup=False,
+            highlight=False,
+        )
+
+    def _log(self, line: str) -> None:
+        self._status.update(line.strip()[:100])
+
+    def _tell(self, claim: Claim) -> None:
+        mark = "ok    " if claim.ok else "BROKEN"
+        self._console.print(
+            f"{mark} {claim.group}/{claim.id}: {claim.sentence}", markup=False, highlight=False, soft_wrap=True
+        )
+
+
+def _freeze(registry: Path, name: str) -> None:
+    freeze(load_benchmark(registry, name))
+
+
+def _stopper(stop: Callable[[], None]) -> Callable[[int, FrameType | None], None]:
+    def handler(number: int, frame: FrameType | None) -> None:
+        stop()
+
+    return handler

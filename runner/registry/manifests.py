@@ -1,0 +1,49 @@
+"""Reads the manifests beside frozen patches and solutions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from runner.errors import ConfigError
+from runner.registry.benchmark import Benchmark
+from runner.schema.manifests import PatchEntry, PatchManifest, SolutionManifest
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def patch_entries(benchmark: Benchmark, folder: str | None) -> list[PatchEntry]:
+    """The patches of a set, in the manifest's order; every file has its entry and every entry its file.
+
+    Raises ConfigError naming the first one that has not.
+    """
+    if folder is None:
+        return []
+    home = benchmark.path(folder)
+    entries = read_manifest(home / "manifest.yaml", PatchManifest).patches
+    named, there = {e.id for e in entries}, {p.stem for p in home.glob("*.patch")}
+    if named != there:
+        odd = sorted(named ^ there)[0]
+        raise ConfigError(f"{home}: {odd} is {'a patch without an entry' if odd in there else 'an entry without a patch'}")
+    return entries
+
+
+def solutions(benchmark: Benchmark, folder: str | None) -> SolutionManifest | None:
+    """A graded or flawed set, or None where the benchmark has none."""
+    return read_manifest(benchmark.path(folder) / "manifest.yaml", SolutionManifest) if folder else None
+
+
+def read_manifest(path: Path, model: type[M]) -> M:
+    """Raises ConfigError naming file and key."""
+    try:
+        return model.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise ConfigError(f"{path} is not there") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not YAML: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ConfigError(f"{path}: {'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}") from None

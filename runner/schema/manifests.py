@@ -1,0 +1,48 @@
+"""The manifests that lie beside a benchmark's frozen patches and solutions."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from runner.schema.base import Strict
+
+
+class PatchEntry(Strict):
+    """One patch: ``<id>.patch`` beside the manifest. ``killers``: cases that must notice it; none for a placebo."""
+
+    id: str
+    about: str = ""
+    killers: list[str] = []
+
+
+class PatchManifest(Strict):
+    patches: list[PatchEntry]
+
+
+class Expectation(Strict):
+    """Where a solution must land. Percentages and points are closed ranges."""
+
+    outcome: str | None = Field(None, pattern=r"^(pass|fail@M\d{2,})$")
+    gates: dict[str, bool] = {}
+    killed: tuple[float, float] | None = None
+    code: tuple[float, float] | None = None
+    unusable: Literal["red", "flaky", "placebo", "empty"] | None = None
+
+
+class Solution(Strict):
+    """A branch whose result is known: patches on the baseline, in order, and a corpus in place of the cases."""
+
+    id: str
+    about: str = ""
+    patches: list[str] = []
+    corpus: str | None = None
+    expect: Expectation = Expectation()
+
+
+class SolutionManifest(Strict):
+    """``gap``: points of ``code`` that neighbours of the list lie apart, in its order (graded solutions only)."""
+
+    gap: float | None = None
+    solutions: list[Solution]

@@ -1,0 +1,27 @@
+"""The immutable artifact that the scorers judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.lab.check import Check, CheckResult, protected_check
+from runner.lab.kit import Kit
+from runner.repo import Mirror
+from runner.schema.entry import Command
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The immutable artifact that gates judge: one commit of a host-owned mirror."""
+
+    kit: Kit
+    mirror: Mirror
+    baseline: str
+    head: str
+    run_id: str
+    output: Path
+
+    def check(self, command: Command, name: str, *, watch_tree: bool = False) -> CheckResult:
+        check = Check(self.head, command, output=self.output / name, watch_tree=watch_tree)
+        return protected_check(self.kit, self.mirror, self.baseline, check, run_id=self.run_id)

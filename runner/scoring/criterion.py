@@ -1,0 +1,54 @@
+"""The hidden success criterion: it drives the candidate's real interface on a fresh server and a fresh database.
+
+Repeats on one commit measure the noise of the product; they are no samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from runner.errors import RigError
+from runner.lab.check import Check, protected_check
+from runner.scoring.branch import Branch
+from runner.scoring.junit import read_junit
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One repeat. ``passed`` null: the criterion itself could not be carried out, for ``detail``."""
+
+    number: int
+    passed: bool | None
+    failed: tuple[str, ...]
+    executed: int
+    detail: str
+
+
+def judge_criterion(branch: Branch, repeats: int | None = None) -> list[Verdict]:
+    """Run the criterion ``repeats`` times (default: the registry's), one fresh pod each."""
+    entry = branch.kit.benchmark.entry
+    return [_judge(branch, number) for number in range(1, (repeats or entry.criterion_repeats) + 1)]
+
+
+def _judge(branch: Branch, number: int) -> Verdict:
+    benchmark = branch.kit.benchmark
+    criterion = benchmark.entry.criterion
+    if criterion is None:
+        raise RigError(f"{benchmark.id} has no criterion")
+    check = Check(
+        branch.head,
+        criterion.command,
+        output=branch.output / f"criterion-{number}",
+        report=criterion.report,
+        evidence=criterion.evidence,
+        oracle_dir=benchmark.path(criterion.dir),
+        image="criterion" if criterion.image else "benchmark",
+    )
+    result = protected_check(branch.kit, branch.mirror, branch.baseline, check, run_id=branch.run_id)
+    report = read_junit(result.report)
+    verdict = Verdict(number, result.passed, tuple(sorted(report.failed)), len(report.executed), result.why())
+    if criterion.report is None:
+        return verdict
+    if not report.executed and not result.timed_out:
+        return replace(verdict, passed=None, detail=f"it executed nothing ({result.why()})")
+    return replace(verdict, passed=result.passed and not report.failed)

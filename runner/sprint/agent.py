@@ -1,0 +1,156 @@
+"""An agent as a contestant: its CLI in the sandbox, its model behind the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from runner.errors import RigError
+from runner.gateway.client import Gateway, RunDoor
+from runner.gateway.limits import Caps
+from runner.gateway.providers import Provider
+from runner.harness.base import Harness, HarnessPlan, Request, guard_version, under_folders
+from runner.lab.check import CONTESTANT
+from runner.sandbox.box import Box, ExecResult
+from runner.sandbox.pod import GATEWAY_PORT
+from runner.sandbox.transfer import NotCopied
+from runner.schema.arm import Arm
+from runner.schema.cell import Cell
+from runner.schema.ledger import LedgerTotals
+from runner.schema.run import RunLock
+from runner.sprint.worker import Door, Facts, Task, Work
+from runner.store.rundir import RunDir
+
+_STDOUT_BYTES = 64 << 20
+_LOG_BYTES, _LOG_FILES = 256 << 20, 5_000
+
+
+class AgentContestant:
+    """One arm's contestant. ``caps`` are what the gateway lets a run use."""
+
+    def __init__(self, gateway: Gateway, harness: Harness, provider: Provider, arm: Arm, caps: Caps) -> None:
+        self._gateway, self._harness, self._provider, self._arm, self._caps = gateway, harness, provider, arm, caps
+        self._totals: LedgerTotals | None = None
+
+    @contextmanager
+    def open(self, run: RunDir, lock: RunLock) -> Iterator[Door]:
+        door = self._gateway.open_run(lock.run_id, self._provider, self._arm.model, self._caps, run.ledger)
+        try:
+            yield Door(AgentWorker(self._gateway, door, self._harness, self._provider, self._arm, lock.run_id),
+                       door.socket_dir)  # fmt: skip
+        finally:
+            self._totals = door.close()
+
+    def facts(self) -> Facts:
+        totals = self._totals
+        if totals is None:
+            reason = "the run ended before its model was asked"
+            return Facts(tokens=None, tokens_reason=reason, requests=None, models_served=[], cost=Cell.none(reason))
+        metered = totals.answered + totals.cut > totals.unmetered
+        reason = None if metered else "no answer said how many tokens it took"
+        return Facts(
+            tokens=totals.usage if metered else None,
+            tokens_reason=reason or (f"{totals.unmetered} answers without usage" if totals.unmetered else None),
+            requests=totals.requests,
+            models_served=totals.models_served,
+            cost=self._cost(totals),
+        )
+
+    def _cost(self, totals: LedgerTotals) -> Cell:
+        if totals.price_usd is None:
+            return Cell.none(totals.price_reason or "the price is unknown")
+        source = "provider declared free" if self._provider.free else "gateway ledger, priced per request"
+        return Cell(value=totals.price_usd, source=source)
+
+
+class AgentWorker:
+    """Starts the agent once per attempt and says how it ended; the exit code of its CLI is no verdict."""
+
+    def __init__(
+        self, gateway: Gateway, door: RunDoor, harness: Harness, provider: Provider, arm: Arm, run_id: str
+    ) -> None:
+        self._gateway, self._door, self._harness = gateway, door, harness
+        self._provider, self._arm, self._run_id = provider, arm, run_id
+
+    def work(self, task: Task) -> Work:
+        label = f"{task.milestone.id}-{task.number}"
+        guard_version(self._harness, lambda argv: _said(task.box, argv))
+        plan = self._harness.prepare(
+            Request(
+                url=f"http://127.0.0.1:{GATEWAY_PORT}",
+                token=self._door.token,
+                provider=self._provider,
+                model=self._arm.model,
+                effort=self._arm.effort,
+                prompt=task.brief,
+                session=label,
+            )
+        )
+        _place(task.box, plan)
+        self._gateway.begin_attempt(self._run_id, label)
+        try:
+            done = task.box.exec(
+                plan.argv, timeout_s=task.wall_s, cwd=plan.cwd, env=plan.env, user=CONTESTANT, stdin=plan.stdin or b"",
+                output_limit=_STDOUT_BYTES, stdout_to=task.logs / "stdout.jsonl", stderr_to=task.logs / "stderr.txt",
+                cancel=task.cancel,
+            )  # fmt: skip
+        finally:
+            task.box.kill("been ended after the attempt")
+            totals = self._gateway.end_attempt(self._run_id)
+            _collect(task, plan)
+        return judge_end(done, totals, task, self._last_words(task.logs))
+
+    def _last_words(self, logs: Path) -> str:
+        text = (logs / "stderr.txt").read_text(encoding="utf-8", errors="backslashreplace").strip()
+        return text.splitlines()[-1][:300] if text else ""
+
+
+def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: str) -> Work:
+    """Why an attempt ended, by what the runner and the gateway saw; what the agent says of itself decides nothing.
+
+    An attempt without a single answer is no attempt: provider or rig, never the model.
+    """
+    if task.cancel.is_set():
+        return Work("cancelled", counted=False, cause="cancelled", detail="the run was stopped")
+    if totals.cap:
+        return Work("cap", cause="model", detail=f"the cap of {totals.cap} was reached")
+    if totals.provider_fault:
+        return Work("provider", counted=False, cause="provider", detail=totals.provider_fault)
+    if not totals.answered and not totals.cut:
+        if totals.abandoned:
+            detail = f"no answer came from the model within the attempt's {task.wall_s:.0f} s"
+            return Work("provider", counted=False, cause="provider", detail=detail)
+        detail = f"the agent asked no model ({_how(done)}){': ' + last_words if last_words else ''}"
+        return Work("rig", counted=False, cause="rig", detail=detail)
+    if done.oom:
+        return Work("killed", cause="model", detail="the sandbox's memory was used up")
+    if done.timed_out:
+        return Work("timeout", cause="timeout", detail=f"stopped after {task.wall_s:.0f} s")
+    if totals.context_death:
+        return Work("context", cause="context", detail="the conversation no longer fitted the model's context")
+    return Work("done")
+
+
+def _how(done: ExecResult) -> str:
+    return "stopped at its limit" if done.timed_out else f"exit {done.exit_code}"
+
+
+def _said(box: Box, argv: Sequence[str]) -> str:
+    return box.exec(argv, timeout_s=60, user=CONTESTANT).stdout.decode("utf-8", "backslashreplace")
+
+
+def _place(box: Box, plan: HarnessPlan) -> None:
+    for folder, files in under_folders(plan.files).items():
+        box.put(files, folder, user=CONTESTANT)
+
+
+def _collect(task: Task, plan: HarnessPlan) -> None:
+    """The agent's own logs, out of the dead contestant's HOME through the trusted box; none is a fact, too."""
+    if task.attic is None:
+        raise RigError("nobody can read the contestant's HOME")
+    for path in plan.logs:
+        try:
+            task.attic.get_tree(path, task.logs, limit_bytes=_LOG_BYTES, limit_files=_LOG_FILES)
+        except NotCopied:
+            (task.logs / "no-log.txt").write_text(f"the agent left no {path}\n", encoding="utf-8")

@@ -1,0 +1,137 @@
+"""Claim group 4: each frozen patch applies, changes behaviour, and is noticed by the cases its manifest names."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runner.errors import ConfigError
+from runner.registry.manifests import patch_entries
+from runner.schema.certificate import Claim
+from runner.schema.manifests import PatchEntry
+from runner.scoring.mutations import Mutant, Sweep, Sweeper
+from runner.scoring.patches import Patch, PatchFails, apply_patch
+from runner.scoring.suite import Cases, Suite, cases_of, folder_cases
+from runner.validate.bench import Bench
+
+SETS = {"probes": "probes_dir", "faults": "mutations_dir", "held-out": "held_out_dir", "placebos": "placebos_dir"}
+
+
+@dataclass(frozen=True)
+class PatchClaims:
+    claims: list[Claim]
+    matrix: dict[str, list[str]]
+
+
+def prove_patches(bench: Bench, seed: int) -> PatchClaims:
+    """Every set over the frozen program with the etalon; mutants in an order shuffled by ``seed``."""
+    entry = bench.kit.benchmark.entry
+    if entry.mutations is None:
+        return PatchClaims([], {})
+    try:
+        sets = {name: patch_entries(bench.kit.benchmark, getattr(entry, key)) for name, key in SETS.items()}
+    except ConfigError as error:
+        return PatchClaims([_claim("manifests", [error.what], "every patch has its entry")], {})
+    program = bench.reference if entry.mutations.target == "reference" and bench.reference else bench.baseline
+    wrong, usable = _applicable(bench, program, sets)
+    claims = [_claim("apply", wrong, f"all {sum(map(len, sets.values()))} patches apply and change their program"),
+              _disjoint(bench, sets)]  # fmt: skip
+    sweeper = Sweeper(
+        Suite(bench.kit, bench.mirror, _etalon(bench, program), bench.run_id), program, False, bench.kit.side_by_side,
+        bench.announce,
+    )  # fmt: skip
+    order = [p for name in ("probes", "faults", "held-out") for p in usable[name]]
+    random.Random(seed).shuffle(order)
+    controls = {"the frozen baseline": bench.baseline} if entry.etalon_dir else {}
+    sweep = sweeper.sweep(order, usable["placebos"], controls, whole=True)
+    claims += _controls(sweep)
+    killed = {m.name: m for m in sweep.mutants}
+    for name in ("probes", "faults", "held-out"):
+        claims.append(_killers(name, sets[name], killed))
+    if entry.etalon_cases and sets["probes"]:
+        claims.append(_own_probes(entry.etalon_cases, killed, sets["probes"]))
+    matrix = {m.name: list(m.killed_by) for m in sorted(sweep.mutants, key=lambda m: m.name)}
+    return PatchClaims(claims, matrix)
+
+
+def _etalon(bench: Bench, program: str) -> Cases:
+    """The hidden etalon; for a benchmark without one, the frozen program's own cases."""
+    entry = bench.kit.benchmark.entry
+    if entry.etalon_dir:
+        return folder_cases(bench.kit.benchmark.path(entry.etalon_dir))
+    return cases_of(bench.mirror, program, entry.cases_dir or ".")
+
+
+def _applicable(
+    bench: Bench, program: str, sets: dict[str, list[PatchEntry]]
+) -> tuple[list[str], dict[str, list[Patch]]]:
+    wrong: list[str] = []
+    usable: dict[str, list[Patch]] = {}
+    for name, key in SETS.items():
+        usable[name] = []
+        for item in sets[name]:
+            path = bench.kit.benchmark.path(getattr(bench.kit.benchmark.entry, key)) / f"{item.id}.patch"
+            try:
+                apply_patch(bench.mirror, program, path.read_bytes(), item.id)
+            except PatchFails as error:
+                wrong.append(f"{name}: {error.what}")
+            else:
+                usable[name].append(Patch(item.id, path))
+    return wrong, usable
+
+
+def _disjoint(bench: Bench, sets: dict[str, list[PatchEntry]]) -> Claim:
+    """No patch of one set stands in another, by name or by what it changes."""
+    seen: dict[str, str] = {}
+    wrong = []
+    for name, key in SETS.items():
+        for item in sets[name]:
+            path = bench.kit.benchmark.path(getattr(bench.kit.benchmark.entry, key)) / f"{item.id}.patch"
+            lines = [x for x in path.read_bytes().split(b"\n") if x[:1] in b"+-" and x[:3] not in (b"+++", b"---")]
+            for mark in (item.id, repr(lines)):
+                if mark in seen:
+                    wrong.append(f"{item.id} of {name} stands in {seen[mark]} too")
+                    break
+            seen[item.id] = seen[repr(lines)] = name
+    return _claim("disjoint", wrong, "the patch sets have nothing in common")
+
+
+def _controls(sweep: Sweep) -> list[Claim]:
+    wrong = [sweep.unusable] if sweep.unusable else []
+    return [_claim("controls", wrong, f"controls are green before and after; {len(sweep.placebos)} placebos survive")]
+
+
+def _killers(name: str, entries: Sequence[PatchEntry], killed: dict[str, Mutant]) -> Claim:
+    """Every named killer kills; a probe is killed by nothing else."""
+    wrong = []
+    for item in entries:
+        mutant = killed.get(item.id)
+        if mutant is None:
+            wrong.append(f"{item.id} was not run")
+        elif mutant.verdict != "killed":
+            wrong.append(f"{item.id} is {mutant.verdict}")
+        elif missing := sorted(set(item.killers) - set(mutant.killed_by)):
+            wrong.append(f"{item.id} is not noticed by {', '.join(missing)}")
+        elif name == "probes" and (more := sorted(set(mutant.killed_by) - set(item.killers))):
+            wrong.append(f"{item.id} is noticed by {', '.join(more)} as well")
+    return _claim(name, wrong, f"all {len(entries)} {name} are noticed by the cases named for them")
+
+
+def _own_probes(etalon: Sequence[str], killed: dict[str, Mutant], probes: Sequence[PatchEntry]) -> Claim:
+    alone = {m.killed_by[0] for p in probes if (m := killed.get(p.id)) and len(m.killed_by) == 1}
+    without = [case for case in etalon if case not in alone]
+    return _claim("own-probe", [f"{case} has no probe of its own" for case in without],
+                  f"each of {len(etalon)} etalon cases has a probe that only it notices")  # fmt: skip
+
+
+def _claim(name: str, wrong: Sequence[str], right: str) -> Claim:
+    said = "; ".join(wrong[:6]) + (f"; and {len(wrong) - 6} more" if len(wrong) > 6 else "")
+    return Claim(
+        group="patches",
+        id=name,
+        ok=not wrong,
+        sentence=said if wrong else right,
+        fix="mend the patch or its manifest; a frozen set changes only under a new id",
+        evidence={"wrong": list(wrong)} if wrong else {},
+    )

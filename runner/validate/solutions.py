@@ -1,0 +1,168 @@
+"""Claim group 3: solutions whose result is known land exactly where their manifest says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from runner.schema.certificate import Claim
+from runner.schema.manifests import Expectation, Solution, SolutionManifest
+from runner.schema.score import Composite, Score
+from runner.scoring.code import Corpus, code_components
+from runner.scoring.fold import compose
+from runner.scoring.gates import measure_gates
+from runner.scoring.layers import CorpusResult, measure_corpus
+from runner.scoring.patches import PatchFails, apply_patch
+from runner.scoring.suite import folder_cases
+from runner.validate.bench import Bench
+
+UNUSABLE = {
+    "red": "the corpus is not green on",
+    "flaky": "the corpus is flaky",
+    "placebo": "the corpus fails on patches that change no behaviour",
+    "empty": "no-tests",
+}
+
+
+@dataclass(frozen=True)
+class Landing:
+    """Where one solution landed. ``outcome`` comes from the milestones' verifies on its commit, in order."""
+
+    outcome: str
+    gates: Score
+    corpus: CorpusResult | None
+    code: Composite
+
+    @property
+    def killed_pct(self) -> float | None:
+        found = self.corpus.corpus.mutation if self.corpus else None
+        return 100 * found[0] / found[1] if found and found[1] else None
+
+
+def solution_commit(bench: Bench, home: Path, solution: Solution) -> str:
+    """The baseline with the solution's patches and corpus. Raises PatchFails."""
+    commit = bench.baseline
+    for patch in solution.patches:
+        commit = apply_patch(bench.mirror, commit, (home / patch).read_bytes(), f"{solution.id}: {patch}")
+    cases_dir = bench.kit.benchmark.entry.cases_dir
+    if solution.corpus is not None and cases_dir is not None:
+        cases = folder_cases(home / solution.corpus) if (home / solution.corpus).is_dir() else {}
+        commit = bench.mirror.replace_folder(commit, cases_dir, cases, f"{solution.id}: corpus")
+    return commit
+
+
+def land(bench: Bench, commit: str) -> Landing:
+    """Everything the scorers say of a commit, as for a run that ended with it."""
+    entry = bench.kit.benchmark.entry
+    branch = bench.branch(commit)
+    outcome = "pass"
+    for milestone in entry.milestones:
+        if not branch.check(entry.command(milestone.verify), f"verify-{milestone.id}").passed:
+            outcome = f"fail@{milestone.id}"
+            break
+    gates = measure_gates(branch, None, lambda gate: None)
+    corpus = measure_corpus(branch, lambda line: None, bench.kit.side_by_side)
+    measured: Corpus | None = corpus.corpus if corpus else None
+    code = compose(code_components(entry, gates, measured, "the benchmark has no corpus"), entry.formula)
+    return Landing(outcome, gates, corpus, code)
+
+
+def prove_solutions(bench: Bench, kind: str, manifest: SolutionManifest | None, home: Path) -> list[Claim]:
+    """One claim per solution, and for graded ones that neighbours lie the manifest's gap apart."""
+    if manifest is None:
+        return []
+    claims: list[Claim] = []
+    values: list[tuple[str, float | None]] = []
+    for solution in manifest.solutions:
+        bench.announce(f"{kind} {solution.id}")
+        try:
+            landing = land(bench, solution_commit(bench, home, solution))
+        except PatchFails as error:
+            claims.append(_claim(kind, solution.id, [error.what], {}))
+            continue
+        wrong = _differences(solution.expect, landing)
+        found: dict[str, object] = {
+            "outcome": landing.outcome,
+            "gates": {g.id: g.passed for g in landing.gates.gates},
+            "killed": None if landing.killed_pct is None else round(landing.killed_pct, 1),
+            "code": landing.code.value,
+            "unusable": landing.corpus.corpus.unusable if landing.corpus else None,
+        }
+        claims.append(_claim(kind, solution.id, wrong, found))
+        values.append((solution.id, landing.code.value))
+    if manifest.gap is not None:
+        claims.append(_order(values, manifest.gap))
+    return claims
+
+
+def prove_reference(bench: Bench) -> list[Claim]:
+    """The reference passes every gate that the benchmark has, with full marks."""
+    if bench.reference is None:
+        return []
+    bench.announce("reference")
+    landing = land(bench, bench.reference)
+    failed = [g.id for g in landing.gates.gates if g.passed is False]
+    wrong = [f"gate {name} fails" for name in failed]
+    if landing.outcome != "pass":
+        wrong.append(f"its outcome is {landing.outcome}")
+    if landing.code.value != 100:
+        lost = landing.code.excluded
+        wrong.append(f"its code is {landing.code.value}, not 100{f' ({lost[0]})' if lost else ''}")
+    if landing.corpus and landing.corpus.corpus.unusable:
+        wrong.append(landing.corpus.corpus.unusable)
+    return [_claim("solution", "reference", wrong, {"code": landing.code.value, "outcome": landing.outcome})]
+
+
+def _differences(expect: Expectation, landing: Landing) -> list[str]:
+    wrong = []
+    if expect.outcome is not None and landing.outcome != expect.outcome:
+        wrong.append(f"outcome {landing.outcome}, expected {expect.outcome}")
+    gates = {g.id: g for g in landing.gates.gates}
+    for name, passed in expect.gates.items():
+        gate = gates.get(name)
+        if gate is None or gate.passed is not passed:
+            said = "is not there" if gate is None else "passes" if gate.passed else "fails"
+            wrong.append(f"gate {name} {said}, expected to {'pass' if passed else 'fail'}")
+    if expect.killed is not None:
+        pct = landing.killed_pct
+        if pct is None or not expect.killed[0] <= round(pct, 1) <= expect.killed[1]:
+            wrong.append(
+                f"kills {'-' if pct is None else f'{pct:.1f}'} %, expected {expect.killed[0]:g} to {expect.killed[1]:g} %"
+            )
+    if expect.code is not None:
+        value = landing.code.value
+        if value is None or not expect.code[0] <= value <= expect.code[1]:
+            wrong.append(f"code {value}, expected {expect.code[0]:g} to {expect.code[1]:g}")
+    unusable = landing.corpus.corpus.unusable if landing.corpus else None
+    if expect.unusable is not None and UNUSABLE[expect.unusable] not in (unusable or ""):
+        wrong.append(f"its corpus is taken for {unusable or 'usable'}, expected {expect.unusable}")
+    if expect.unusable is None and expect.killed is not None and expect.killed[0] > 0 and unusable:
+        wrong.append(f"its corpus counts for nothing: {unusable}")
+    return wrong
+
+
+def _order(values: list[tuple[str, float | None]], gap: float) -> Claim:
+    wrong = []
+    for (low, a), (high, b) in pairwise(values):
+        if a is None or b is None or round(b - a, 2) < gap:
+            wrong.append(f"{high} ({b}) is not {gap:g} points above {low} ({a})")
+    shown = " < ".join(f"{name} {value}" for name, value in values)
+    return Claim(
+        group="solutions",
+        id="order",
+        ok=not wrong,
+        sentence=f"graded solutions in order: {shown}" if not wrong else "; ".join(wrong),
+        fix="a yardstick must tell these apart: sharpen patches or weights under a new id",
+    )
+
+
+def _claim(kind: str, name: str, wrong: list[str], found: dict[str, object]) -> Claim:
+    return Claim(
+        group="solutions",
+        id=f"{kind}-{name}",
+        ok=not wrong,
+        sentence=f"{kind} {name} lands where it must" if not wrong else f"{kind} {name}: {'; '.join(wrong)}",
+        fix="the scorer, the benchmark or the manifest is wrong: find out which before anybody is measured",
+        evidence=found,
+    )
