@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from runner.errors import RigError
 from runner.sandbox.engine import Engine, engine_errors
@@ -92,6 +93,7 @@ class ContainerSpec:
 
 def create(engine: Engine, spec: ContainerSpec) -> tuple[str, str]:
     """Create the container, not started; its id and name. Raises RigError."""
+    spec = _with_bounded_volumes(engine, spec)
     name = f"bench-{spec.role}-{secrets.token_hex(6)}"
     with engine_errors(f"creating the {spec.role} container"):
         made = engine.api.create_container(
@@ -109,6 +111,16 @@ def create(engine: Engine, spec: ContainerSpec) -> tuple[str, str]:
             host_config=_host_config(engine, spec),
         )
     return str(made["Id"]), name
+
+
+def _with_bounded_volumes(engine: Engine, spec: ContainerSpec) -> ContainerSpec:
+    """A place that the image declares as a volume would be the host's disk without a limit: make it a tmpfs."""
+    api: Any = engine.api
+    with engine_errors(f"looking at the {spec.role} image"):
+        declared = api.inspect_image(spec.image)["Config"].get("Volumes") or {}
+    taken = {mount.target for mount in spec.mounts} | {tmpfs.target for tmpfs in spec.tmpfs}
+    extra = [Tmpfs(path, spec.limits.disk_mb, spec.limits.inodes) for path in sorted(declared) if path not in taken]
+    return replace(spec, tmpfs=[*spec.tmpfs, *extra]) if extra else spec
 
 
 def _host_config(engine: Engine, spec: ContainerSpec) -> dict[str, object]:

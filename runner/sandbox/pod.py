@@ -12,12 +12,11 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Literal
 
 from runner.errors import RigError
-from runner.sandbox import teardown, volumes
+from runner.sandbox import gate, teardown, volumes
 from runner.sandbox.box import KEEPER, Box, waiting
 from runner.sandbox.container import ContainerSpec, Limits, Mount, Tmpfs
 from runner.sandbox.database import HELD_AT, Database, Service
@@ -28,9 +27,7 @@ __all__ = ["CONTESTANT", "GATEWAY_PORT", "HOME", "SCRATCH", "WORK", "Pod", "PodS
 
 CONTESTANT = "1000:1000"
 WORK, HOME, SCRATCH = "/work", "/home/contestant", "/scratch"
-GATEWAY_PORT = 4000
-_GATEWAY_DIR = "/run/gw"
-_GATEWAY_SOCKET = "gw.sock"
+GATEWAY_PORT = gate.PORT
 _TRUSTED_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER")
 _ENVIRONMENT = {
     "TZ": "UTC",
@@ -127,9 +124,10 @@ class Pod:
             writable_volumes=2,
         )
         self._attempt.append(box)
-        with ThreadPoolExecutor(2) as together:
-            for started in [together.submit(attic.start), together.submit(box.start)]:
-                started.result()
+        steps = [attic.start, box.start, *([self._await_gate] if self.spec.gateway_socket_dir else [])]
+        with ThreadPoolExecutor(len(steps)) as together:
+            for step in [together.submit(step) for step in steps]:
+                step.result()
         return box
 
     def trusted(self, *, read_only: bool = True, extra: Sequence[Mount] = ()) -> Box:
@@ -199,10 +197,8 @@ class Pod:
             mounts.append(Mount(data, HELD_AT))
         argv = waiting(spec.deadline_s)
         if spec.gateway_socket_dir is not None:
-            mounts.append(Mount(str(spec.gateway_socket_dir.absolute()), _GATEWAY_DIR, read_only=True))
-            source = resources.files("runner.sandbox").joinpath("relay.py").read_text(encoding="utf-8")
-            socket = f"{_GATEWAY_DIR}/{_GATEWAY_SOCKET}"
-            argv = ["python3", "-I", "-c", source, str(GATEWAY_PORT), socket, argv[1]]
+            mounts.append(gate.mount(spec.gateway_socket_dir))
+            argv = gate.command(int(argv[1]))
         holder = ContainerSpec(
             run_id=spec.run_id,
             role="holder",
@@ -210,7 +206,7 @@ class Pod:
             image=spec.trusted_image,
             argv=argv,
             user=f"{os.getuid()}:{os.getgid()}",  # who may open the gateway's socket
-            limits=Limits(memory_mb=128, cpus=spec.limits.cpus, pids=64),
+            limits=Limits(memory_mb=256, cpus=spec.limits.cpus, pids=64),
             mounts=mounts,
         )
         self._holder = Box(self.engine, holder, deadline=self._deadline)
@@ -225,6 +221,10 @@ class Pod:
                 pod=self._label,
                 limits=spec.limits,
             )
+
+    def _await_gate(self) -> None:
+        if self._holder is not None:
+            gate.await_listening(self._holder)
 
     def _end_attempt(self) -> None:
         for box in self._attempt:

@@ -30,55 +30,72 @@ class Size:
     commits: int
 
 
-def measure(git: Git, base: str, head: str, limits: Limits) -> Size:
-    """The largest commit of ``base..head``. Raises Refused where a limit is met or a tree is not what git makes."""
-    listing = git.run(
-        "rev-list", f"--max-count={limits.commits + 1}", "--no-commit-header", "--format=%T", head, f"^{base}"
-    )
-    roots = set(listing.decode().split())
-    commits = len(listing.split())
-    if commits > limits.commits:
-        raise Refused("too_many_commits", f"the branch has more than {limits.commits} commits")
-    roots.add(git.run("rev-parse", f"{head}^{{tree}}").decode().strip())
-    trees = _read_trees(git, roots, limits)
-    blobs = {sha for entries in trees.values() for mode, sha in entries if mode not in (_TREE, _GITLINK)}
-    paths, size = _sums(trees, _sizes(git, blobs), roots)
-    if paths > limits.paths:
-        raise Refused("too_many_paths", f"a commit has {paths} paths, more than {limits.paths}")
-    if size > limits.total_bytes:
-        raise Refused("too_large", f"a commit holds {size} bytes, more than {limits.total_bytes}")
-    return Size(paths, size, commits)
-
-
 Trees = dict[str, list[tuple[bytes, str]]]
 
 
-def _read_trees(git: Git, roots: Iterable[str], limits: Limits) -> Trees:
-    trees: Trees = {}
-    waiting = sorted(roots)
-    total = 0
-    with git.stream("cat-file", "--batch") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            while waiting:
-                sha = waiting.pop()
-                if sha in trees:
-                    continue
-                process.stdin.write(sha.encode() + b"\n")
-                process.stdin.flush()
-                header = process.stdout.readline().split()
-                if len(header) != 3 or header[1] != b"tree":
-                    raise Refused("objects_missing", f"the tree {sha} is missing or broken")
-                content = process.stdout.read(int(header[2]) + 1)[:-1]
-                trees[sha] = list(_entries(content, limits))
-                total += len(trees[sha])
-                if len(trees) > _TREES or total > _ENTRIES:
-                    raise Refused("too_large", "the branch has too many directories")
-                waiting.extend(child for mode, child in trees[sha] if mode == _TREE)
-        finally:
-            process.kill()
-    return trees
+class Scale:
+    """Measures ranges of commits; what it has looked at once it remembers."""
+
+    def __init__(self, git: Git, limits: Limits) -> None:
+        self._git = git
+        self._limits = limits
+        self._trees: Trees = {}
+        self._sizes: dict[str, int] = {}
+        self._entries = 0
+
+    def measure(self, base: str, head: str) -> Size:
+        """The largest commit of ``base..head``. Raises Refused where a limit is met or a tree is not what git makes."""
+        limits = self._limits
+        listing = self._git.run(
+            "rev-list", f"--max-count={limits.commits + 1}", "--no-commit-header", "--format=%T", head, f"^{base}"
+        )
+        roots = set(listing.decode().split())
+        commits = len(listing.split())
+        if commits > limits.commits:
+            raise Refused("too_many_commits", f"the branch has more than {limits.commits} commits")
+        roots.add(self._git.run("rev-parse", f"{head}^{{tree}}").decode().strip())
+        self._read_trees(roots)
+        self._read_sizes()
+        paths, size = _sums(self._trees, self._sizes, roots)
+        if paths > limits.paths:
+            raise Refused("too_many_paths", f"a commit has {paths} paths, more than {limits.paths}")
+        if size > limits.total_bytes:
+            raise Refused("too_large", f"a commit holds {size} bytes, more than {limits.total_bytes}")
+        return Size(paths, size, commits)
+
+    def _read_trees(self, roots: Iterable[str]) -> None:
+        waiting = sorted(roots)
+        with self._git.stream("cat-file", "--batch") as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            try:
+                while waiting:
+                    sha = waiting.pop()
+                    if sha in self._trees:
+                        continue
+                    process.stdin.write(sha.encode() + b"\n")
+                    process.stdin.flush()
+                    header = process.stdout.readline().split()
+                    if len(header) != 3 or header[1] != b"tree":
+                        raise Refused("objects_missing", f"the tree {sha} is missing or broken")
+                    content = process.stdout.read(int(header[2]) + 1)[:-1]
+                    entries = self._trees[sha] = list(_entries(content, self._limits))
+                    self._entries += len(entries)
+                    if len(self._trees) > _TREES or self._entries > _ENTRIES:
+                        raise Refused("too_large", "the branch has too many directories")
+                    waiting.extend(child for mode, child in entries if mode == _TREE)
+            finally:
+                process.kill()
+
+    def _read_sizes(self) -> None:
+        named = (sha for entries in self._trees.values() for mode, sha in entries if mode not in (_TREE, _GITLINK))
+        feed = "".join(f"{sha}\n" for sha in sorted(set(named) - self._sizes.keys())).encode()
+        out = self._git.run("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", stdin=feed)
+        for line in out.decode().splitlines():
+            sha, kind, *size = line.split()
+            if kind != "blob":
+                raise Refused("objects_missing", f"the file content {sha} is missing or broken")
+            self._sizes[sha] = int(size[0])
 
 
 def _entries(content: bytes, limits: Limits) -> Iterator[tuple[bytes, str]]:
@@ -95,18 +112,6 @@ def _entries(content: bytes, limits: Limits) -> Iterator[tuple[bytes, str]]:
             raise Refused("name_too_long", f"a commit has a name of {len(name)} bytes: {text(name[:60])}...")
         before.add(name)
         yield mode, content[zero + 1 : position].hex()
-
-
-def _sizes(git: Git, blobs: set[str]) -> dict[str, int]:
-    feed = "".join(f"{sha}\n" for sha in sorted(blobs)).encode()
-    out = git.run("cat-file", "--batch-check=%(objectname) %(objecttype) %(objectsize)", stdin=feed)
-    sizes = {}
-    for line in out.decode().splitlines():
-        sha, kind, *size = line.split()
-        if kind != "blob":
-            raise Refused("objects_missing", f"the file content {sha} is missing or broken")
-        sizes[sha] = int(size[0])
-    return sizes
 
 
 def _sums(trees: Trees, sizes: dict[str, int], roots: Iterable[str]) -> tuple[int, int]:

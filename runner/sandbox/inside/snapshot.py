@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .files import Refused, read_regular, text
-from .measure import changed, measure
+from .measure import Scale, changed
 from .repository import Git, GitFailed, References
-from .tree import Found, Limits, Walk
+from .tree import Found, Limits, Tracked, Walk
 
 _AUTHOR = "bench snapshot"
 _STRANDED = 200
@@ -34,14 +34,15 @@ def snapshot(request: dict[str, Any]) -> dict[str, Any]:
         raise Refused("branch_broken", f"the branch {request['branch']} names no commit that is there")
     if not git.is_commit(base):
         raise Refused("base_missing", "the commit that the work began from is gone from the repository")
-    measure(git, base, branch, limits)
+    scale = Scale(git, limits)
+    scale.measure(base, branch)
     tracked = _tracked(git, branch)
     found = Walk(git, limits, tracked).run()
-    tree = _tree(git, branch, found)
+    tree = _tree(git, branch, found, tracked)
     head = branch
     if tree != git.run("rev-parse", f"{branch}^{{tree}}").decode().strip():
         head = _commit(git, tree, branch, request["message"], request["when"])
-    size = measure(git, base, head, limits)
+    size = scale.measure(base, head)
     git.run("update-ref", name, head)
     return {
         "head": head,
@@ -81,30 +82,42 @@ def bundle(request: dict[str, Any]) -> dict[str, Any]:
     return {"path": text(path), "bytes": size, "sha256": digest.hexdigest()}
 
 
-def _tracked(git: Git, branch: str) -> dict[bytes, bytes]:
+def _tracked(git: Git, branch: str) -> Tracked:
     tracked = {}
     for line in git.run("ls-tree", "-r", "-z", "--full-tree", branch).split(b"\0")[:-1]:
         meta, _, path = line.partition(b"\t")
-        tracked[path] = meta.split(b" ")[0]
+        mode, _, sha = meta.split(b" ")
+        tracked[path] = (mode, sha)
     return tracked
 
 
-def _tree(git: Git, branch: str, found: Found) -> str:
+def _tree(git: Git, branch: str, found: Found, tracked: Tracked) -> str:
     """The tree in an index of our own: no flag that the contestant set on its index hides anything."""
     try:
-        return _index(git, branch, found)
+        return _index(git, branch, found, tracked)
     except GitFailed:
         # The contestant's attributes ask for a conversion that its files do not allow.
         git.raw_attributes()
-        return _index(git, branch, found)
+        return _index(git, branch, found, tracked)
 
 
-def _index(git: Git, branch: str, found: Found) -> str:
+def _index(git: Git, branch: str, found: Found, tracked: Tracked) -> str:
     git.run("read-tree", "--reset", branch)
     gone = b"".join(b"0 " + b"0" * 40 + b"\t" + path + b"\0" for path in found.drop)
     git.run("update-index", "-z", "--index-info", stdin=gone)
-    git.run("update-index", "-z", "--add", "--replace", "--stdin", stdin=b"".join(p + b"\0" for p in found.take))
-    return git.run("write-tree").decode().strip()
+    same = _unchanged(git, found, tracked)
+    new = b"".join(path + b"\0" for path in found.take if path not in same)
+    git.run("update-index", "-z", "--add", "--replace", "--stdin", stdin=new)
+    return git.run("write-tree", "--missing-ok").decode().strip()  # what is missing, measuring finds
+
+
+def _unchanged(git: Git, found: Found, tracked: Tracked) -> set[bytes]:
+    """Tracked files with the content that the branch has, by their hash: adding them all to the index would write
+    every one anew, since their objects lie where nothing may be touched.
+    """
+    asked = [path for path in found.plain if b"\n" not in path and not path.startswith(b'"')]
+    out = git.run("hash-object", "--stdin-paths", stdin=b"".join(path + b"\n" for path in asked))
+    return {path for path, sha in zip(asked, out.split(), strict=True) if tracked[path][1] == sha}
 
 
 def _commit(git: Git, tree: str, parent: str, message: str, when: int) -> str:

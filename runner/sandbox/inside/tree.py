@@ -15,6 +15,8 @@ _GITLINK = b"160000"
 _FORBIDDEN = re.compile(rb"(\.git|git~1)[ .]*(?:[\\:].*)?", re.IGNORECASE | re.DOTALL)
 _RULES = (b".gitignore", b".gitattributes")
 _LISTED = 100
+# Path to mode and object name, in a commit.
+Tracked = dict[bytes, tuple[bytes, bytes]]
 
 
 @dataclass
@@ -29,9 +31,12 @@ class Limits:
 
 @dataclass
 class Found:
-    """``take``: into the index; ``drop``: out of it. ``refused``, ``embedded``: for people, the first hundred."""
+    """``take``: into the index; ``plain``: those of them that are tracked files with an unchanged mode; ``drop``: out
+    of the index. ``refused``, ``embedded``: for people, the first hundred.
+    """
 
     take: list[bytes] = field(default_factory=list)
+    plain: list[bytes] = field(default_factory=list)
     drop: list[bytes] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     embedded: list[str] = field(default_factory=list)
@@ -45,13 +50,14 @@ class Found:
 class Walk:
     """One pass over the work tree, level by level, so that a directory's rules are looked at before git reads them."""
 
-    def __init__(self, git: Git, limits: Limits, tracked: dict[bytes, bytes]) -> None:
-        """``tracked``: path to mode in the commit that the snapshot goes on top of."""
+    def __init__(self, git: Git, limits: Limits, tracked: Tracked) -> None:
+        """``tracked``: what the commit holds that the snapshot goes on top of."""
         self._git = git
         self._limits = limits
         self._tracked = tracked
-        self._links = {path for path, mode in tracked.items() if mode == _GITLINK}
+        self._links = {path for path, (mode, _) in tracked.items() if mode == _GITLINK}
         self._real: dict[bytes, bool] = {b"": True}
+        self._checked: set[bytes] = set()
         self.found = Found()
 
     def run(self) -> Found:
@@ -136,6 +142,10 @@ class Walk:
             size = status.st_size
         self._check_rules(os.path.dirname(path))
         self.found.take.append(path)
+        if stat.S_ISREG(status.st_mode):
+            mode = b"100755" if status.st_mode & 0o100 else b"100644"
+            if path in self._tracked and self._tracked[path][0] == mode:
+                self.found.plain.append(path)
         self.found.size += size
         if len(self.found.take) > self._limits.paths:
             raise Refused("too_many_paths", f"the work tree has more than {self._limits.paths} files")
@@ -144,6 +154,9 @@ class Walk:
 
     def _check_rules(self, folder: bytes) -> None:
         """git opens these in every directory; a pipe there would hold it for ever."""
+        if folder in self._checked:
+            return
+        self._checked.add(folder)
         for name in _RULES:
             try:
                 mode = os.lstat(self._full(os.path.join(folder, name))).st_mode

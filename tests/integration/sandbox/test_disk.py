@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from runner.sandbox.container import Limits
+from runner.sandbox.engine import Engine
 
 from .conftest import Images, OpenPod
 
@@ -67,3 +68,20 @@ def test_an_attempt_after_a_full_one_starts_clean(open_pod: OpenPod, images: Ima
         for place in PLACES:
             assert not box.exec(["python3", "-c", FILL, f"{place}/big"], timeout_s=60).oom
     assert box.exec(["stat", "-c", "%s", "/work/big"], timeout_s=10).stdout.strip() == str(32 << 20).encode()
+
+
+def test_a_volume_that_the_image_declares_is_bounded(open_pod: OpenPod, images: Images, engine: Engine) -> None:
+    made = engine.api.create_container(images.base, command=["true"])
+    image = engine.api.commit(made["Id"], repository="bench/test-volume", tag="1", changes="VOLUME /data")["Id"]
+    engine.api.remove_container(made["Id"])
+    before = {volume["Name"] for volume in engine.api.volumes()["Volumes"] or []}
+    try:
+        pod = open_pod(limits=Limits(memory_mb=64, disk_mb=32))
+        box = pod.contestant(image)
+        done = box.exec(["python3", "-c", FILL, "/data/big"], timeout_s=60)
+        assert done.stdout.split() == [b"ENOSPC", b"32"]
+        pod.close()
+        named = {volume["Name"] for volume in engine.api.volumes()["Volumes"] or []}
+        assert not [name for name in named - before if len(name) == 64], "no volume without a name is left"
+    finally:
+        engine.api.remove_image("bench/test-volume:1", force=True)
