@@ -38,7 +38,8 @@ def _select(directory: Path, names: Sequence[str]) -> list[Path]:
     wanted = {name.removesuffix(".txtar") for name in names}
     unknown = wanted - {path.stem for path in paths}
     if unknown:
-        raise SystemExit(f"e2e: no case {', '.join(sorted(unknown))} in {directory}")
+        print(f"e2e: no case {', '.join(sorted(unknown))} in {directory}", file=sys.stderr)
+        raise SystemExit(2)
     return [path for path in paths if path.stem in wanted]
 
 

@@ -137,6 +137,7 @@ class Script:
         except subprocess.TimeoutExpired:
             _kill(process)
             raise BadCase(f"a command ran longer than {TIMEOUT_S:.0f} s") from None
+        _end_group(process)
         self.exits += f"{process.returncode}\n"
         self.stdout += out.decode(errors="replace")
         self.stderr += err.decode(errors="replace")
@@ -151,6 +152,13 @@ class Script:
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGKILL)
+    _end_group(process)
     process.communicate()
+
+
+def _end_group(process: "subprocess.Popen[bytes]") -> None:
+    """End the command's process group: what it left running must not meet the next case."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return  # nothing was left, as it should be
