@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import runner
 from runner.errors import ConfigError
 from runner.harness.base import ImageLayer
+from runner.harness.layer import ensure_agent, ensure_layered
 from runner.lab.kit import Kit
 from runner.registry.benchmark import Benchmark
 from runner.sandbox.baseimage import ensure_base
@@ -72,17 +72,8 @@ def prepare_kit(engine: Engine, benchmark: Benchmark, log: Log) -> Kit:
 
 def add_agent(kit: Kit, layer: ImageLayer, log: Log) -> Kit:
     """The kit with the agent's program laid onto the contestant's image; built once per agent and benchmark."""
-    folder = images_folder()
-    agent = ensure(
-        kit.engine,
-        ImageSpec(name=layer.name, context=folder / layer.context, parents={"PARENT": kit.images["base"].tag}),
-        log=log,
-    )
-    with tempfile.TemporaryDirectory(prefix="bench-layer-") as context:
-        (Path(context) / "Dockerfile").write_text(layer.dockerfile(), encoding="utf-8")
-        parents = {"PARENT": kit.images["benchmark"].tag, "AGENT": agent.tag}
-        name = f"{layer.name}-on-{kit.benchmark.id}"
-        laid = ensure(kit.engine, ImageSpec(name=name, context=Path(context), parents=parents), log=log)
+    agent = ensure_agent(kit.engine, layer, images_folder(), kit.images["base"].tag, log=log)
+    laid = ensure_layered(kit.engine, layer, agent, kit.images["benchmark"].tag, log=log)
     images = {
         **kit.images,
         "agent": ImageUse(tag=agent.tag, id=agent.id),

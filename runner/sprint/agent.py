@@ -48,10 +48,10 @@ class AgentContestant:
             reason = "the run ended before its model was asked"
             return Facts(tokens=None, tokens_reason=reason, requests=None, models_served=[], cost=Cell.none(reason))
         metered = totals.answered + totals.cut > totals.unmetered
-        reason = None if metered else "no answer said how many tokens it took"
+        silent = "" if metered else "no answer said how many tokens it took"
         return Facts(
             tokens=totals.usage if metered else None,
-            tokens_reason=reason or (f"{totals.unmetered} answers without usage" if totals.unmetered else None),
+            tokens_reason=silent or (f"{totals.unmetered} answers without usage" if totals.unmetered else None),
             requests=totals.requests,
             models_served=totals.models_served,
             cost=self._cost(totals),
@@ -99,17 +99,19 @@ class AgentWorker:
             task.box.kill("been ended after the attempt")
             totals = self._gateway.end_attempt(self._run_id)
             _collect(task, plan)
-        return judge_end(done, totals, task, self._last_words(task.logs))
+        spoke = self._gateway.totals(self._run_id).answered > 0
+        return judge_end(done, totals, task, self._last_words(task.logs), spoke=spoke)
 
     def _last_words(self, logs: Path) -> str:
         text = (logs / "stderr.txt").read_text(encoding="utf-8", errors="backslashreplace").strip()
         return text.splitlines()[-1][:300] if text else ""
 
 
-def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: str) -> Work:
+def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: str, *, spoke: bool) -> Work:
     """Why an attempt ended, by what the runner and the gateway saw; what the agent says of itself decides nothing.
 
-    An attempt without a single answer is no attempt: provider or rig, never the model.
+    An attempt without a single answer is no attempt: provider or rig, never the model. But where the model ``spoke``
+    earlier in the run, an answer still under way when the time is up is the time's doing.
     """
     if task.cancel.is_set():
         return Work("cancelled", counted=False, cause="cancelled", detail="the run was stopped")
@@ -118,6 +120,8 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
     if totals.cap:
         return Work("cap", cause="model", detail=f"the cap of {totals.cap} was reached")
     if not totals.answered and not totals.cut:
+        if totals.abandoned and spoke:
+            return Work("timeout", cause="timeout", detail=f"stopped after {task.wall_s:.0f} s, an answer under way")
         if totals.abandoned:
             detail = f"no answer came from the model within the attempt's {task.wall_s:.0f} s"
             return Work("provider", counted=False, cause="provider", detail=detail)
