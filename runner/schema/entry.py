@@ -120,6 +120,7 @@ class Mutations(Strict):
     ``target`` says whose program is mutated: the branch's own (the seed's way), the frozen baseline or the
     frozen reference. ``report``: a JUnit file that the command writes, relative to the clone or absolute; with it the
     verdict needs named cases of the report. ``first_kill``: arguments that make the command stop at the first failure.
+    ``controls``: further frozen programs on which the corpus has to be green (a sprint that keeps behaviour).
     """
 
     command: str
@@ -127,6 +128,7 @@ class Mutations(Strict):
     target: Literal["branch", "baseline", "reference"] = "branch"
     report: str | None = None
     first_kill: list[str] = []
+    controls: list[Literal["baseline"]] = []
 
 
 class Band(Strict):
@@ -137,7 +139,7 @@ class Band(Strict):
 
 
 class Weights(Strict):
-    """``code`` has the parts ``gates`` and ``corpus`` (as the seed), and ``prerequisites`` for formula runner-1."""
+    """``code``: parts ``gates`` and ``corpus`` (as the seed), ``prerequisites`` and ``criterion`` for runner-1."""
 
     code: dict[str, dict[str, float]] = {}
     agentic: dict[str, float] = {}
@@ -146,12 +148,17 @@ class Weights(Strict):
 
 
 class Criterion(Strict):
-    """A hidden success criterion: files mounted only in the scorer, a command, and where its report lies."""
+    """A hidden success criterion: files that only the scorer sees, a command, and where its JUnit report lies.
+
+    ``counted``: the cases that the baseline fails; the part of them that passes in every repeat is what a contestant
+    has achieved (the others must simply not break).
+    """
 
     command: Command
     dir: str
     image: ImageBuild | None = None
     report: str | None = None
+    counted: list[str] = []
     evidence: list[str] = []
 
 

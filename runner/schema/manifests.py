@@ -22,12 +22,13 @@ class PatchManifest(Strict):
 
 
 class Expectation(Strict):
-    """Where a solution must land. Percentages and points are closed ranges."""
+    """Where a solution must land. Percentages and points are closed ranges; ``criterion_failed``: in any repeat."""
 
     outcome: str | None = Field(None, pattern=r"^(pass|fail@M\d{2,})$")
     gates: dict[str, bool] = {}
     killed: tuple[float, float] | None = None
     code: tuple[float, float] | None = None
+    criterion_failed: list[str] | None = None
     unusable: Literal["red", "flaky", "placebo", "empty"] | None = None
 
 

@@ -13,13 +13,15 @@ EvidenceClass = Literal["black-box", "in-process", "files"]
 class Gate(Strict):
     """One pass/fail check. ``passed`` null: it could not be measured, for ``reason``.
 
-    ``evidence`` holds short facts (exit code, offending paths), never output, time or container ids.
+    ``evidence`` holds short facts (exit code, offending paths), never output, time or container ids. ``share`` is the
+    part of what counts that stands (0 to 1), where a check can stand in part.
     """
 
     id: str
     passed: bool | None
     evidence: dict[str, Any]
     evidence_class: EvidenceClass
+    share: float | None = None
     reason: str | None = None
 
 

@@ -31,6 +31,7 @@ def code_components(entry: Entry, gates: Score | None, corpus: Corpus | None, wh
     return [
         *_gates(entry, "prerequisites", "prerequisite", gates, why_not),
         *_gates(entry, "gates", "points", gates, why_not),
+        *_criterion(entry, gates, why_not),
         *_corpus(entry, corpus, why_not),
     ]
 
@@ -48,6 +49,17 @@ def _gates(
             component = points(f"{part}.{name}", weight, float(gate.passed), "passed" if gate.passed else "failed")
         components.append(component.model_copy(update={"kind": kind}))
     return components
+
+
+def _criterion(entry: Entry, gates: Score | None, why_not: str) -> list[Component]:
+    """The part of the counted cases that pass in every repeat."""
+    weight = entry.weights.code.get("criterion", {}).get("cases")
+    if weight is None:
+        return []
+    gate = next((g for g in gates.gates if g.id == "criterion"), None) if gates else None
+    if gate is None or gate.share is None:
+        return [unmeasured("criterion.cases", weight, (gate.reason if gate else None) or why_not)]
+    return [points("criterion.cases", weight, gate.share, f"{gate.share:.3f} of the counted cases")]
 
 
 def _corpus(entry: Entry, corpus: Corpus | None, why_not: str) -> list[Component]:

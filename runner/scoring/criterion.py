@@ -5,10 +5,12 @@ Repeats on one commit measure the noise of the product; they are no samples.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from runner.errors import RigError
 from runner.lab.check import Check, protected_check
+from runner.schema.entry import Criterion
 from runner.scoring.branch import Branch
 from runner.scoring.junit import read_junit
 
@@ -20,7 +22,7 @@ class Verdict:
     number: int
     passed: bool | None
     failed: tuple[str, ...]
-    executed: int
+    executed: tuple[str, ...]
     detail: str
 
 
@@ -28,6 +30,15 @@ def judge_criterion(branch: Branch, repeats: int | None = None) -> list[Verdict]
     """Run the criterion ``repeats`` times (default: the registry's), one fresh pod each."""
     entry = branch.kit.benchmark.entry
     return [_judge(branch, number) for number in range(1, (repeats or entry.criterion_repeats) + 1)]
+
+
+def counted_share(criterion: Criterion, verdicts: Sequence[Verdict]) -> float:
+    """The part of the counted cases that pass in every repeat; without such a list, of the repeats that pass."""
+    if not criterion.counted:
+        return sum(v.passed is True for v in verdicts) / len(verdicts)
+    failed = {name for v in verdicts for name in v.failed}
+    standing = [c for c in criterion.counted if c not in failed and all(c in v.executed for v in verdicts)]
+    return len(standing) / len(criterion.counted)
 
 
 def _judge(branch: Branch, number: int) -> Verdict:
@@ -46,7 +57,7 @@ def _judge(branch: Branch, number: int) -> Verdict:
     )
     result = protected_check(branch.kit, branch.mirror, branch.baseline, check, run_id=branch.run_id)
     report = read_junit(result.report)
-    verdict = Verdict(number, result.passed, tuple(sorted(report.failed)), len(report.executed), result.why())
+    verdict = Verdict(number, result.passed, tuple(sorted(report.failed)), tuple(sorted(report.executed)), result.why())
     if criterion.report is None:
         return verdict
     if not report.executed and not result.timed_out:

@@ -9,7 +9,7 @@ from runner.schema.run import AttemptRecord
 from runner.schema.score import Gate, Score
 from runner.scoring import SCORER_VERSION
 from runner.scoring.branch import Branch
-from runner.scoring.criterion import judge_criterion
+from runner.scoring.criterion import counted_share, judge_criterion
 from runner.scoring.scope import scope_gate
 from runner.scoring.suite import Suite, folder_cases
 
@@ -144,6 +144,7 @@ def _criterion(branch: Branch) -> Gate:
     return Gate(
         id="criterion",
         passed=None if unmeasured else all(v.passed for v in verdicts),
+        share=None if unmeasured else counted_share(criterion, verdicts),
         evidence={"passed": f"{sum(v.passed is True for v in verdicts)}/{len(verdicts)}",
                   "failed": sorted({name for v in verdicts for name in v.failed})},
         evidence_class="black-box" if criterion.command.oracle else "in-process",

@@ -71,7 +71,7 @@ def _sweep(branch: Branch, cases: Cases, side_by_side: int, announce: Callable[[
     target = entry.mutations.target
     reference = reference_commit(benchmark, mirror, branch.baseline) if target == "reference" else branch.baseline
     program = branch.head if target == "branch" else reference
-    controls = {"the frozen baseline": branch.baseline} if target == "reference" else {}
+    controls = {"the frozen baseline": branch.baseline} if "baseline" in entry.mutations.controls else {}
     sweeper = Sweeper(
         Suite(branch.kit, mirror, cases, branch.run_id), program, target == "branch", side_by_side, announce
     )

@@ -43,7 +43,7 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     )  # fmt: skip
     order = [p for name in ("probes", "faults", "held-out") for p in usable[name]]
     random.Random(seed).shuffle(order)
-    controls = {"the frozen baseline": bench.baseline} if entry.etalon_dir else {}
+    controls = {"the frozen baseline": bench.baseline} if "baseline" in entry.mutations.controls else {}
     sweep = sweeper.sweep(order, usable["placebos"], controls, whole=True)
     claims += _controls(sweep)
     killed = {m.name: m for m in sweep.mutants}

@@ -124,12 +124,19 @@ def _differences(expect: Expectation, landing: Landing) -> list[str]:
         if gate is None or gate.passed is not passed:
             said = "is not there" if gate is None else "passes" if gate.passed else "fails"
             wrong.append(f"gate {name} {said}, expected to {'pass' if passed else 'fail'}")
+    if expect.criterion_failed is not None:
+        gate = gates.get("criterion")
+        failed = gate.evidence.get("failed", []) if gate and gate.passed is not None else None
+        if failed is None or sorted(failed) != sorted(expect.criterion_failed):
+            odd = (
+                "nothing measured" if failed is None else ", ".join(sorted(set(failed) ^ set(expect.criterion_failed)))
+            )
+            wrong.append(f"the criterion's failed cases differ: {odd}")
     if expect.killed is not None:
         pct = landing.killed_pct
         if pct is None or not expect.killed[0] <= round(pct, 1) <= expect.killed[1]:
-            wrong.append(
-                f"kills {'-' if pct is None else f'{pct:.1f}'} %, expected {expect.killed[0]:g} to {expect.killed[1]:g} %"
-            )
+            low, high = expect.killed
+            wrong.append(f"kills {'-' if pct is None else f'{pct:.1f}'} %, expected {low:g} to {high:g} %")
     if expect.code is not None:
         value = landing.code.value
         if value is None or not expect.code[0] <= value <= expect.code[1]:
