@@ -73,7 +73,7 @@ def tree_digest(box: Box, *, limit_bytes: int = 1 << 28) -> dict[str, str]:
     Raises RigError where the tree is larger than ``limit_bytes`` or cannot be read.
     """
     argv = ["tar", "-c", "-f", "-", "-C", TREE, "--exclude=./.git", "."]
-    done = box.exec(argv, timeout_s=120, user="0:0", cwd="/", output_limit=limit_bytes)
+    done = box.exec(argv, timeout_s=120, user="1000:1000", cwd="/", output_limit=limit_bytes)
     if not done.ok or done.stdout_truncated:
         raise RigError("the tree could not be read back", "it may have grown past the lab's limit")
     digests = {}

@@ -32,6 +32,23 @@ DONE: Step = {"say": "Done."}
 SCENARIOS: dict[str, list[Step]] = {
     "happy": [WRITE, RUN, DONE],
     "talk": [DONE],
+    # both milestones of the tiny benchmark
+    "tiny": [
+        {
+            "tool": (
+                "bash",
+                {"command": "printf '\\n\\ndef shout(n):\\n    return greet(n).upper()\\n' >> src/greet.py"},
+            )
+        },
+        DONE,
+        {
+            "tool": (
+                "write",
+                {"path": "tests/test_shout.py", "content": "from greet import shout\n\nassert shout('a')\n"},
+            )
+        },
+        DONE,
+    ],
     "commit": [
         WRITE,
         {"tool": ("bash", {"command": "git add hello.py && git commit -qm 'say hello'"})},

@@ -1,0 +1,99 @@
+"""A real agent in the sandbox, a stub for its model: what happened decides the row, whoever is to blame."""
+
+from __future__ import annotations
+
+import base64
+import json
+import urllib.parse
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.integration.main.conftest import KEY, Bench, run_id_of
+from tests.support.stub_llm import StubServer
+
+
+@pytest.fixture
+def stub() -> Iterator[StubServer]:
+    with StubServer() as server:
+        yield server
+
+
+def point(bench: Bench, stub: StubServer, scenario: str) -> None:
+    bench.env["LLAMA_LOCAL_URL"] = stub.url(scenario, "r1")
+    bench.env["LLAMA_LOCAL_KEY"] = KEY
+
+
+def test_an_agent_that_does_the_work_passes_and_its_footprint_is_in_the_row(bench: Bench, stub: StubServer) -> None:
+    point(bench, stub, "tiny")
+    done = bench.run("llama-local/stub-model")
+    assert done.code == 0, done.err
+    (row,) = done.document["rows"]
+    assert (row["cells"]["outcome"], row["cells"]["att"]) == ("pass", "1/1")
+    assert row["cells"]["harness"] == "pi 1.6.0"
+    assert row["cells"]["tokens"].startswith("in ")
+    assert row["cells"]["cost"] == "-"
+    assert row["result"]["requests"] >= 4
+    (folder,) = bench.run_dirs()
+    assert list((folder / "agent" / "M01-1").glob("*.jsonl"))
+    lines = [json.loads(x) for x in (folder / "gateway.jsonl").read_text().splitlines()]
+    assert {x["attempt"] for x in lines} == {"M01-1", "M02-1"}
+
+
+@pytest.mark.parametrize(
+    ("scenario", "words"),
+    [("unauthorised", "401"), ("broken_forever", "500"), ("other_model", "somebody-else"), ("cut_forever", "")],
+)
+def test_a_provider_that_fails_makes_the_run_invalid(
+    bench: Bench, stub: StubServer, scenario: str, words: str, left_behind: Callable[[str], list[str]]
+) -> None:
+    point(bench, stub, scenario)
+    providers = bench.home / "providers.yaml"
+    providers.write_text(providers.read_text().replace("served: first", "served: exact"))
+    done = bench.run("llama-local/stub-model")
+    assert done.code == 3, done.err
+    (row,) = done.document["rows"]
+    assert (row["cells"]["outcome"], row["result"]["cause"]) == ("invalid", "provider")
+    assert words in row["result"]["detail"]
+    assert row["cells"]["att"] == "0"
+    (folder,) = bench.run_dirs()
+    assert left_behind(run_id_of(folder)) == []
+
+
+def test_a_model_that_never_answers_is_no_models_failure(bench: Bench, stub: StubServer) -> None:
+    bench.change(limits={"attempt_wall_s": 8, "run_wall_s": 16, "memory_mb": 512, "disk_mb": 64, "pids": 64})
+    point(bench, stub, "silent")
+    done = bench.run("llama-local/stub-model")
+    assert done.code == 3
+    assert done.document["rows"][0]["result"]["cause"] == "provider"
+
+
+def test_nobody_at_the_address(bench: Bench) -> None:
+    bench.env["LLAMA_LOCAL_URL"] = "http://127.0.0.1:9/v1"
+    done = bench.run("llama-local/x")
+    assert done.code == 3
+    assert done.document["rows"][0]["result"]["cause"] == "provider"
+
+
+def test_a_cap_is_the_contestants_limit(bench: Bench, stub: StubServer) -> None:
+    bench.change(
+        limits={"attempt_wall_s": 60, "run_wall_s": 60, "memory_mb": 512, "disk_mb": 64, "pids": 64, "requests": 4}
+    )
+    point(bench, stub, "endless")
+    done = bench.run("llama-local/stub-model")
+    assert done.code == 0, done.err
+    (row,) = done.document["rows"]
+    assert (row["cells"]["outcome"], row["result"]["cause"]) == ("fail@M01", "model")
+    assert "4 requests" in row["result"]["detail"]
+
+
+def test_the_key_is_nowhere(bench: Bench, stub: StubServer) -> None:
+    point(bench, stub, "tiny")
+    done = bench.run("llama-local/stub-model")
+    forms = [KEY, base64.b64encode(KEY.encode()).decode().rstrip("="), urllib.parse.quote(KEY, safe="")]
+    texts = [done.out, done.err]
+    for path in bench.home.rglob("*"):
+        if path.is_file():
+            texts.append(path.read_bytes().decode("utf-8", "replace"))
+    assert not [form for form in forms if any(form in text for text in texts)]
+    assert any(KEY in str(entry) for entry in stub.seen), "the stub must have seen the real key"
