@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from runner.sandbox.engine import Engine, engine_errors
-from runner.sandbox.labels import start_time
+
+_PF_EXITING = 0x4  # include/linux/sched.h
 
 
 class Watch:
@@ -55,8 +56,18 @@ class Watch:
                 events.close()
 
     def dying(self) -> bool:
-        """Is the main process gone, though the engine may not have noticed? False where it cannot be seen."""
-        return self._pid > 0 and start_time(self._pid) is None
+        """Is the main process ending, though the engine may not have noticed? False where it cannot be seen.
+
+        The kernel ends all other processes of the container first, while the main one is marked and waits.
+        """
+        if not self._pid:
+            return False
+        try:
+            text = Path(f"/proc/{self._pid}/stat").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return True
+        state, *fields = text[text.rindex(")") + 2 :].split()
+        return state in "ZX" or bool(int(fields[5]) & _PF_EXITING)
 
     def _find_pid(self) -> int:
         """The main process as this host sees it; 0 where it does not (another host, another pid namespace)."""
