@@ -12,7 +12,7 @@ from browser import Browser
 from client import Broken, Change, Client, OpenUpload, Row, exactly_once, expect, scan
 from stage import SETTLE_S, Stage, ways
 
-BOARD_S = 15.0
+BOARD_S = 30.0
 T = TypeVar("T")
 
 
@@ -93,8 +93,8 @@ def many_uploads_open(stage: Stage) -> None:
 def busy_morning(stage: Stage) -> None:
     """Boards that poll while vans upload and others scan see every change exactly once."""
     client = stage.client
-    bulk = [stage.book(f"VAN{van}", 60) for van in range(4)]
-    single = [stage.book(f"WALK{walker}", 25) for walker in range(3)]
+    bulk = [stage.book(f"VAN{van}", 50) for van in range(3)]
+    single = [stage.book(f"WALK{walker}", 20) for walker in range(3)]
     start = client.cursor()
     failures: list[str] = []
     done = threading.Event()
@@ -127,7 +127,7 @@ def busy_morning(stage: Stage) -> None:
         while not done.is_set():
             rows, cursor, _ = client.page(cursor, limit)
             followed[limit] += rows
-            time.sleep(0.003)
+            time.sleep(0.01)
         followed[limit] += client.follow(cursor, limit)[0]
 
     writers = [guarded(van, names) for names in bulk]
