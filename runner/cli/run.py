@@ -18,6 +18,7 @@ def run(
     effort: Annotated[str | None, typer.Option(help="Thinking effort to ask for, as the harness names it.")] = None,
     samples: Annotated[int | None, typer.Option(min=1, help="Runs per arm (default: the registry's).")] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs side by side.")] = 1,
+    full: Annotated[bool, typer.Option("--full", help="Score the corpus of controls, too (minutes).")] = False,
     registry: Registry = DEFAULT_REGISTRY,
     json: Json = False,
     events: Annotated[bool, typer.Option("--events", help="Progress as JSON lines on stderr.")] = False,
@@ -31,7 +32,7 @@ def run(
     from runner.cli.table import print_rows
 
     with Session(registry, benchmark, events=events) as session:
-        orders = session.orders(model, harness=harness, effort=effort, samples=samples)
+        orders = session.orders(model, harness=harness, effort=effort, samples=samples, full=full)
         results = session.run(orders, jobs)
     print_rows(session.benchmark, results, asked=len(orders), as_json=json)
     raise typer.Exit(session.exit_code(results, asked=len(orders)))

@@ -55,7 +55,7 @@ class Session:
         self._view.note("stopping: branches are copied out, sandboxes removed (again to stop at once)")
 
     def orders(
-        self, models: Sequence[str], *, harness: str | None, effort: str | None, samples: int | None
+        self, models: Sequence[str], *, harness: str | None, effort: str | None, samples: int | None, full: bool
     ) -> list[Job]:  # fmt: skip
         """All jobs, everything about them checked before anything is started."""
         drafts = [self._arms.draft(model, harness=harness, effort=effort) for model in models]
@@ -67,7 +67,7 @@ class Session:
             raise Interrupted("stopped before anything was started")
         count = samples or self.benchmark.entry.samples
         return [
-            self._arms.job(draft, kit, number, self._view.log) for draft in drafts for number in range(1, count + 1)
+            self._arms.job(draft, kit, number, self._view.log, full=full) for draft in drafts for number in range(1, count + 1)
         ]  # fmt: skip
 
     def run(self, jobs: Sequence[Job], side_by_side: int) -> list[RunResult]:

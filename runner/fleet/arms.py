@@ -70,10 +70,13 @@ class Arms:
                   effort=effort or "unknown")  # fmt: skip
         return Draft(arm, provider, agent)
 
-    def job(self, draft: Draft, kit: Kit, sample: int, log: Log) -> Job:
-        """Ready to be run; builds the harness's image layer where the arm needs one."""
+    def job(self, draft: Draft, kit: Kit, sample: int, log: Log, *, full: bool = False) -> Job:
+        """Ready to be run; builds the harness's image layer where the arm needs one.
+
+        ``full``: score the corpus of a control, too.
+        """
         if draft.provider is None or draft.harness is None:
-            return Job(kit, Order(draft.arm, sample, controls.Control(draft.arm.model, self._benchmark)))
+            return Job(kit, Order(draft.arm, sample, controls.Control(draft.arm.model, self._benchmark), full))
         if self._gateway is None:
             self._gateway = self._stack.enter_context(Gateway(log=self._log))
         limits = self._benchmark.entry.limits.tightened(draft.provider.limits)

@@ -81,25 +81,32 @@ def protected_check(kit: Kit, mirror: Mirror, baseline: str, check: Check, *, ru
 def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckResult:
     """Run the command in a pod of its own: fresh container, fresh database.
 
-    A command marked ``oracle`` runs as root, so that it can run the candidate's program as another user.
     Raises RigError where the sandbox itself failed, Interrupted where somebody stopped the run.
     """
-    command = check.command
-    spec = kit.pod_spec(run_id, command.timeout_s + _GRACE_S)
-    user, caps = (ORACLE, ORACLE_CAPS) if command.oracle else (CONTESTANT, ())
-    with Pod(kit.engine, spec) as pod:
-        if spec.service is not None:
+    with Pod(kit.engine, kit.pod_spec(run_id, check.command.timeout_s + _GRACE_S)) as pod:
+        if pod.spec.service is not None:
             pod.start_database()
-        hidden = check.oracle_dir
-        tag = kit.images[check.image].tag
-        box = pod.check_box(tag, env=kit.environment, user=user, caps=caps, oracle_mb=_ORACLE_MB if hidden else 0)
+        return check_in_pod(kit, pod, mirror, check)
+
+
+def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResult:
+    """The check in a fresh container of an open pod, whose database is fresh. The work tree is emptied before.
+
+    A command marked ``oracle`` runs as root, so that it can run the candidate's program as another user.
+    """
+    user, caps = (ORACLE, ORACLE_CAPS) if check.command.oracle else (CONTESTANT, ())
+    hidden = check.oracle_dir
+    box = pod.check_box(
+        kit.images[check.image].tag, env=kit.environment, user=user, caps=caps, oracle_mb=_ORACLE_MB if hidden else 0
+    )
+    try:
         owner = CONTESTANT if hidden else user
         lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=owner)
         set_up(kit, box, owner)
         if hidden:
             box.put_tree(hidden, "/oracle")
         before = tree_digest(box) if check.watch_tree else None
-        done = run_in(kit, box, command, check.output, check.more)
+        done = run_in(kit, box, check.command, check.output, check.more)
         changed = report = None
         if not done.timed_out and not done.oom:
             if before is not None:
@@ -111,6 +118,8 @@ def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckRe
                 content = _fetch(box, path)
                 if content is not None and check.output:
                     check.output.with_name(f"{check.output.name}.{Path(path).name}").write_bytes(content)
+    finally:
+        box.remove()
     return CheckResult(
         exit_code=done.exit_code,
         timed_out=done.timed_out,

@@ -29,7 +29,7 @@ rm -rf .git/hooks .git/logs .git/ORIG_HEAD .git/FETCH_HEAD .git/bench.bundle
 git config user.name developer
 git config user.email developer@localhost
 """
-_LAY = 'set -eu; mkdir -p "$1"; tar -x -f - -C "$1"\n' + _INIT
+_LAY = 'set -eu; find "${1%/*}" -mindepth 1 -delete; mkdir -p "$1"; tar -x -f - -C "$1"\n' + _INIT
 _RENEW = 'set -eu; mkdir -p "$1/.git"; cat > "$1/.git/bench.bundle"\n' + _INIT
 
 Overlay = Mapping[bytes, tuple[str, bytes] | None]

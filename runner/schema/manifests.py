@@ -10,11 +10,17 @@ from runner.schema.base import Strict
 
 
 class PatchEntry(Strict):
-    """One patch: ``<id>.patch`` beside the manifest. ``killers``: cases that must notice it; none for a placebo."""
+    """One patch: ``<id>.patch`` beside the manifest. ``killers``: cases that must notice it; none for a placebo.
+
+    ``source`` is the one file it changes, with its hashes before and after (the place it was meant for).
+    """
 
     id: str
     about: str = ""
     killers: list[str] = []
+    source: str | None = None
+    source_sha256: str | None = None
+    patched_sha256: str | None = None
 
 
 class PatchManifest(Strict):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from runner.lab.bay import Bays
 from runner.registry.benchmark import Benchmark
 from runner.registry.manifests import patch_entries
 from runner.schema.cell import Cell
@@ -72,11 +73,11 @@ def _sweep(branch: Branch, cases: Cases, side_by_side: int, announce: Callable[[
     reference = reference_commit(benchmark, mirror, branch.baseline) if target == "reference" else branch.baseline
     program = branch.head if target == "branch" else reference
     controls = {"the frozen baseline": branch.baseline} if "baseline" in entry.mutations.controls else {}
-    sweeper = Sweeper(
-        Suite(branch.kit, mirror, cases, branch.run_id), program, target == "branch", side_by_side, announce
-    )
     patches = patch_set(benchmark, entry.probes_dir) + patch_set(benchmark, entry.mutations_dir)
-    return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls)
+    with Bays(branch.kit, mirror, branch.run_id, side_by_side) as bays:
+        suite = Suite(branch.kit, mirror, cases, branch.run_id, place=bays.run)
+        sweeper = Sweeper(suite, program, target == "branch", side_by_side, announce)
+        return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls)
 
 
 def _split(sweep: Sweep, probes: set[str]) -> tuple[Sweep, Sweep]:

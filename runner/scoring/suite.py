@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -48,7 +48,8 @@ def folder_cases(folder: Path) -> Cases:
 class Suite:
     """``cases`` laid over ``program`` (a commit of the mirror), run by the registry's mutation command.
 
-    ``protected``: further files laid over it, where the program is a contestant's own.
+    ``protected``: further files laid over it, where the program is a contestant's own. ``place``: where a check is run
+    (default: in a pod of its own).
     """
 
     kit: Kit
@@ -56,6 +57,7 @@ class Suite:
     cases: Cases
     run_id: str
     protected: Overlay = field(default_factory=dict)
+    place: Callable[[Check], CheckResult] | None = None
 
     def run(self, program: str, *, first_kill: bool = False, more: tuple[str, ...] = ()) -> SuiteResult:
         """Raises RigError where the sandbox failed, ConfigError where the registry names no corpus."""
@@ -71,7 +73,8 @@ class Suite:
             report=entry.mutations.report,
             more=(*stop, *more),
         )
-        return judge(run_check(self.kit, self.mirror, check, run_id=self.run_id), entry.mutations)
+        place = self.place or (lambda check: run_check(self.kit, self.mirror, check, run_id=self.run_id))
+        return judge(place(check), entry.mutations)
 
     def _overlay(self, program: str, cases_dir: str) -> Overlay:
         prefix = cases_dir.rstrip("/").encode() + b"/"

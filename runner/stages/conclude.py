@@ -28,6 +28,7 @@ class Measured:
     gates: Score | None = None
     corpus: Corpus | None = None
     scores: list[Score] = field(default_factory=list)
+    why_not: str = "the run ended before it was measured"
 
 
 NOT_YET = "not measured by this version of the runner"
@@ -93,7 +94,5 @@ def conclude(
 
 
 def _code(kit: Kit, lock: RunLock, measured: Measured) -> Composite:
-    components = code_components(
-        kit.benchmark.entry, measured.gates, measured.corpus, "the run ended before it was measured"
-    )
+    components = code_components(kit.benchmark.entry, measured.gates, measured.corpus, measured.why_not)
     return compose(components, lock.formula)

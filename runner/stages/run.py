@@ -36,11 +36,14 @@ _POD_GRACE_S = 7200.0
 
 @dataclass(frozen=True)
 class Order:
-    """One sample of one arm; ``contestant`` opens what does the work (and the model's door, where it has one)."""
+    """One sample of one arm; ``contestant`` opens what does the work (and the model's door, where it has
+    one). Without ``full`` the corpus is not scored.
+    """
 
     arm: Arm
     sample: int
     contestant: Contestant
+    full: bool = True
 
 
 def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener) -> RunResult:
@@ -61,7 +64,7 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
             run.state("copied", progress.head)
         run.state("measuring")
         branch = Branch(kit, mirror, lock.baseline, progress.head, lock.run_id, run.output)
-        _measure(branch, progress, run, measured)
+        _measure(branch, progress, run, measured, full=order.full)
     except Interrupted as stop:
         ended = ("cancelled", "cancelled", str(stop))
     except BenchError as error:
@@ -79,13 +82,16 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
     return result
 
 
-def _measure(branch: Branch, progress: Progress, run: RunDir, measured: Measured) -> None:
+def _measure(branch: Branch, progress: Progress, run: RunDir, measured: Measured, *, full: bool) -> None:
     """Gates always; the corpus of a run that passed (a failed run has no score)."""
     measured.gates = measure_gates(
         branch, progress.attempts, lambda gate: run.event("gate", gate=gate.id, passed=gate.passed)
     )
     measured.scores.append(measured.gates)
     if progress.outcome != "pass":
+        return
+    if not full:
+        measured.why_not = "a control's corpus is scored by bench validate, or with --full"
         return
     corpus = measure_corpus(branch, lambda line: run.event("layer", layer="corpus", line=line), branch.kit.side_by_side)
     if corpus is not None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from runner.errors import ConfigError
+from runner.hostgit import printable
+from runner.lab.bay import Bays
 from runner.registry.manifests import patch_entries
 from runner.schema.certificate import Claim
 from runner.schema.manifests import PatchEntry
@@ -37,14 +40,15 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     wrong, usable = _applicable(bench, program, sets)
     claims = [_claim("apply", wrong, f"all {sum(map(len, sets.values()))} patches apply and change their program"),
               _disjoint(bench, sets)]  # fmt: skip
-    sweeper = Sweeper(
-        Suite(bench.kit, bench.mirror, _etalon(bench, program), bench.run_id), program, False, bench.kit.side_by_side,
-        bench.announce,
-    )  # fmt: skip
     order = [p for name in ("probes", "faults", "held-out") for p in usable[name]]
     random.Random(seed).shuffle(order)
     controls = {"the frozen baseline": bench.baseline} if "baseline" in entry.mutations.controls else {}
-    sweep = sweeper.sweep(order, usable["placebos"], controls, whole=True)
+    workers = bench.kit.side_by_side
+    with Bays(bench.kit, bench.mirror, bench.run_id, workers) as bays:
+        suite = Suite(bench.kit, bench.mirror, _etalon(bench, program), bench.run_id, place=bays.run)
+        sweep = Sweeper(suite, program, False, workers, bench.announce).sweep(
+            order, usable["placebos"], controls, whole=True
+        )
     claims += _controls(sweep)
     killed = {m.name: m for m in sweep.mutants}
     for name in ("probes", "faults", "held-out"):
@@ -73,12 +77,25 @@ def _applicable(
         for item in sets[name]:
             path = bench.kit.benchmark.path(getattr(bench.kit.benchmark.entry, key)) / f"{item.id}.patch"
             try:
-                apply_patch(bench.mirror, program, path.read_bytes(), item.id)
+                commit = apply_patch(bench.mirror, program, path.read_bytes(), item.id)
             except PatchFails as error:
                 wrong.append(f"{name}: {error.what}")
-            else:
-                usable[name].append(Patch(item.id, path))
+                continue
+            usable[name].append(Patch(item.id, path))
+            wrong += [f"{name}: {item.id} {odd}" for odd in _misplaced(bench, program, commit, item)]
     return wrong, usable
+
+
+def _misplaced(bench: Bench, program: str, commit: str, item: PatchEntry) -> list[str]:
+    """A patch edits the one file it was made for, and gives exactly the content it was frozen with."""
+    touched = [printable(p) for p in bench.mirror.changed_paths(program, commit)]
+    wrong = [] if item.source is None or touched == [item.source] else [f"changes {', '.join(touched)}"]
+    for where, expected in ((program, item.source_sha256), (commit, item.patched_sha256)):
+        if expected is not None and item.source is not None:
+            content = bench.mirror.read(where, item.source)
+            if content is None or hashlib.sha256(content).hexdigest() != expected:
+                wrong.append(f"does not meet the frozen hash of {item.source}")
+    return wrong
 
 
 def _disjoint(bench: Bench, sets: dict[str, list[PatchEntry]]) -> Claim:

@@ -1,4 +1,5 @@
-"""python3 -m e2e [--update] [--junit FILE] [--cases DIR] [--program DIR] [--jobs N] [CASE...]
+"""python3 -m e2e [--update] [--junit FILE] [--cases DIR] [--program DIR] [--jobs N]
+              [--first] [CASE...]
 
 Exit code 0: every case passed; 1: a case failed; 2: wrong usage; 3: no database; 5: no cases.
 With E2E_PROGRAM_USER=UID:GID and run as root, the program runs as that user.
@@ -25,6 +26,7 @@ def _options(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--cases", type=Path, default=ROOT / "e2e" / "cases")
     parser.add_argument("--program", type=Path, default=ROOT, help="directory of the program")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--first", action="store_true", help="stop at the first failure")
     parser.add_argument("names", nargs="*", metavar="CASE", help="names, with or without .txtar")
     return parser.parse_args(argv)
 
@@ -100,6 +102,8 @@ def main(argv: Sequence[str]) -> int:
                 verdicts.append((name, reason))
                 line = f"ok {name}" if reason is None else f"FAILED {name}: {reason}"
                 print(line, flush=True)
+                if options.first and reason is not None:
+                    break
         except (Unreachable, PgError) as error:
             print(f"e2e: the database: {error}", file=sys.stderr)
             return 3

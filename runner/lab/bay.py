@@ -1,0 +1,118 @@
+"""Many checks in one pod: one database server, and for each check a fresh container and a fresh database.
+
+What a check leaves behind cannot reach the next one: its container is gone, the work tree is emptied, and every
+database but a sealed copy of the seeded one is dropped before the next begins.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Self
+
+from runner.errors import RigError
+from runner.lab.check import Check, CheckResult, check_in_pod
+from runner.lab.kit import Kit
+from runner.repo import Mirror
+from runner.sandbox.pod import Pod
+
+_DEADLINE_S = 6 * 3600.0
+_PSQL = [
+    "psql",
+    "-h",
+    "/var/lib/postgresql/data",
+    "-U",
+    "postgres",
+    "-X",
+    "-q",
+    "-v",
+    "ON_ERROR_STOP=1",
+    "-d",
+    "template1",
+]
+_SEAL = """CREATE DATABASE bench_seed TEMPLATE "{name}" OWNER "{user}";
+ALTER DATABASE bench_seed WITH is_template true allow_connections false;
+"""
+_RESET = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{user}' \\g /dev/null
+SELECT format('DROP DATABASE %I WITH (FORCE)', datname) FROM pg_database
+ WHERE datname NOT IN ('postgres', 'template0', 'template1', 'bench_seed') \\gexec
+ALTER ROLE "{user}" RESET ALL;
+CREATE DATABASE "{name}" TEMPLATE bench_seed OWNER "{user}";
+"""
+
+
+class Bay:
+    """A context manager; not for several threads at once: one bay per worker."""
+
+    def __init__(self, kit: Kit, mirror: Mirror, run_id: str) -> None:
+        self._kit, self._mirror, self._run_id = kit, mirror, run_id
+        self._pod = Pod(kit.engine, kit.pod_spec(run_id, _DEADLINE_S))
+        self._used = False
+
+    def __enter__(self) -> Self:
+        self._pod.__enter__()
+        try:
+            if self._pod.spec.service is not None:
+                self._pod.start_database()
+                self._sql(_SEAL)
+        except BaseException:
+            self._pod.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pod.close()
+
+    def run(self, check: Check) -> CheckResult:
+        """As ``run_check``, in this bay. Raises RigError where the sandbox failed."""
+        if self._used and self._pod.spec.service is not None:
+            self._sql(_RESET)
+        self._used = True
+        return check_in_pod(self._kit, self._pod, self._mirror, check)
+
+    def _sql(self, text: str) -> None:
+        service, box = self._pod.spec.service, self._pod.database
+        if service is None or box is None:
+            raise RigError("the bay has no database")
+        done = box.exec(_PSQL, timeout_s=60, stdin=text.format(name=service.database, user=service.user).encode())
+        if not done.ok:
+            raise RigError(f"the database could not be renewed: {done.stderr.decode('utf-8', 'replace').strip()}")
+
+
+class Bays:
+    """As many bays as workers, each opened when it is first needed."""
+
+    def __init__(self, kit: Kit, mirror: Mirror, run_id: str, count: int) -> None:
+        self._stack = ExitStack()
+        self._free: SimpleQueue[Bay | None] = SimpleQueue()
+        for _ in range(count):
+            self._free.put(None)
+        self._make = lambda: Bay(kit, mirror, run_id)
+        self._guard = threading.Lock()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    def run(self, check: Check) -> CheckResult:
+        """In the next free bay; waits for one. A bay in which the rig failed is given up for a new one."""
+        bay = self._free.get()
+        try:
+            if bay is None:
+                bay = self._make().__enter__()
+                with self._guard:
+                    self._stack.push(bay)
+            result = bay.run(check)
+        except BaseException:
+            self._free.put(None)
+            raise
+        self._free.put(bay)
+        return result
