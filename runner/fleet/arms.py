@@ -85,6 +85,6 @@ class Arms:
 
 
 def _caps(limits: Limits, provider: Provider, model: str) -> Caps:
-    """A cap in USD only where the price is known: elsewhere it could not hold, and requests and tokens bound the run."""
+    """A cap in USD only where the price is known; elsewhere it could not hold, and the others bound the run."""
     priced = is_known(model, datetime.now(UTC), catalogue=provider.price, free=provider.free)
     return Caps(requests=limits.requests, tokens=limits.tokens, usd=limits.usd if priced else None)

@@ -56,6 +56,13 @@ def run(*argv: str) -> bytes:
     return subprocess.run(argv, check=True, capture_output=True, env=env).stdout
 
 
+def fed(git_dir: str, *argv: str, stdin: bytes) -> str:
+    done = subprocess.run(
+        ["git", "--git-dir", git_dir, *argv], check=True, capture_output=True, env=clean_environment(), input=stdin
+    )
+    return done.stdout.decode().strip()
+
+
 def commit(clone: Path, message: str = "work") -> None:
     run("git", "-C", str(clone), "add", "-A")
     run("git", "-C", str(clone), "commit", "-q", "-m", message)
@@ -168,12 +175,9 @@ def test_a_bomb_of_paths_is_refused_quickly(mirror: tuple[Mirror, str], tmp_path
     clone = contestant(host, base, tmp_path)
     git_dir = str(clone / ".git")
     blob = run("git", "--git-dir", git_dir, "hash-object", "-w", "--stdin").decode().strip()
-    tree = subprocess.run(["git", "--git-dir", git_dir, "mktree"], check=True, capture_output=True, env=clean_environment(),
-                          input="".join(f"100644 blob {blob}\tf{i}\n" for i in range(10)).encode()).stdout.decode().strip()  # fmt: skip
+    tree = fed(git_dir, "mktree", stdin="".join(f"100644 blob {blob}\tf{i}\n" for i in range(10)).encode())
     for _ in range(8):
-        listing = "".join(f"040000 tree {tree}\td{i}\n" for i in range(10))
-        tree = subprocess.run(["git", "--git-dir", git_dir, "mktree"], check=True, capture_output=True,
-                              env=clean_environment(), input=listing.encode()).stdout.decode().strip()  # fmt: skip
+        tree = fed(git_dir, "mktree", stdin="".join(f"040000 tree {tree}\td{i}\n" for i in range(10)).encode())
     bomb = run("git", "--git-dir", git_dir, "commit-tree", "-p", base, "-m", "bomb", tree).decode().strip()
     run("git", "--git-dir", git_dir, "update-ref", REF, bomb)
     with pytest.raises(ContestantError, match="more than 50000 paths"):
@@ -186,8 +190,7 @@ def test_a_forbidden_name_in_the_tree_is_refused(mirror: tuple[Mirror, str], tmp
     git_dir = str(clone / ".git")
     blob = run("git", "--git-dir", git_dir, "hash-object", "-w", "--stdin").decode().strip()
     raw = b"100644 .GIT\0" + bytes.fromhex(blob)
-    tree = subprocess.run(["git", "--git-dir", git_dir, "hash-object", "-t", "tree", "-w", "--literally", "--stdin"],
-                          check=True, capture_output=True, env=clean_environment(), input=raw).stdout.decode().strip()  # fmt: skip
+    tree = fed(git_dir, "hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=raw)
     evil = run("git", "--git-dir", git_dir, "commit-tree", "-p", base, "-m", "x", tree).decode().strip()
     run("git", "--git-dir", git_dir, "update-ref", REF, evil)
     with pytest.raises(ContestantError):

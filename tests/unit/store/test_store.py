@@ -20,14 +20,15 @@ ARM = Arm(provider="control", model="nop", harness="scripted", harness_version="
 
 def lock(run_id: str = "20260101-000000-aaaa") -> RunLock:
     return RunLock(
-        run_id=run_id, sample=1, benchmark="b", benchmark_hash="h", baseline="c", branch="bench/nop", arm=ARM, images={},
-        limits={}, attempts=2, environment={}, runner_version="0", formula="runner-1", templates="t", series="s",
+        run_id=run_id, sample=1, benchmark="b", benchmark_hash="h", baseline="c", branch="bench/nop", arm=ARM,
+        images={}, limits={}, attempts=2, environment={}, runner_version="0", formula="runner-1", templates="t", series="s",
     )  # fmt: skip
 
 
 def record(run_id: str) -> HistoryRecord:
     return HistoryRecord(
-        seq=0, prev="", run_id=run_id, benchmark="b", benchmark_hash="h", series="s", arm=ARM, arm_id=ARM.arm_id, sample=1,
+        seq=0, prev="", run_id=run_id, benchmark="b", benchmark_hash="h", series="s", arm=ARM, arm_id=ARM.arm_id,
+        sample=1,
         outcome="pass", cause=None, manifest="m", cells={"model": "a|b", "date": "x\ny"},
     )  # fmt: skip
 

@@ -1,0 +1,80 @@
+"""A verdict needs named cases and the exit code to agree; "no tests" is neither a pass nor a kill."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.lab.check import CheckResult
+from runner.schema.entry import Mutations
+from runner.scoring.junit import read_junit
+from runner.scoring.mutations import Mutant, Sweep
+from runner.scoring.suite import SuiteResult, judge
+
+WITH_REPORT = Mutations(command="x", failure_pattern=r"^FAILED (\S+)", report="/out/x.xml")
+BY_OUTPUT = Mutations(command="x", failure_pattern=r"^FAILED\s+(\S+\.txtar)")
+
+
+def result(
+    code: int | None, *, report: str | None = None, out: str = "", timed_out: bool = False, oom: bool = False
+) -> CheckResult:
+    return CheckResult(code, timed_out, oom, 1.0, out.encode(), b"", report=report.encode() if report else None)
+
+
+def junit(*cases: tuple[str, str]) -> str:
+    inner = "".join(f'<testcase name="{name}">{f"<{kind}/>" if kind else ""}</testcase>' for name, kind in cases)
+    return f'<testsuite name="s">{inner}</testsuite>'
+
+
+@pytest.mark.parametrize(
+    ("code", "report", "ended", "failed"),
+    [
+        (0, junit(("a", ""), ("b", "")), "green", ()),
+        (1, junit(("a", "failure"), ("b", "")), "red", ("a",)),
+        (1, junit(("a", "error")), "red", ("a",)),
+        (0, junit(("a", "failure")), "invalid", ("a",)),
+        (1, junit(("a", "")), "invalid", ()),
+        (0, junit(), "no-tests", ()),
+        (0, junit(("a", "skipped")), "no-tests", ()),
+        (0, None, "no-tests", ()),
+        (0, "<not xml", "no-tests", ()),
+        (5, None, "no-tests", ()),
+        (139, None, "no-tests", ()),
+    ],
+)
+def test_with_a_report(code: int, report: str | None, ended: str, failed: tuple[str, ...]) -> None:
+    judged = judge(result(code, report=report), WITH_REPORT)
+    assert (judged.ended, judged.failed) == (ended, failed)
+
+
+def test_several_suites_are_summed_and_nested_ones_too() -> None:
+    report = read_junit(
+        b"<testsuites><testsuite><testcase name='a'/><testsuite><testcase name='b'><failure/></testcase></testsuite>"
+        b"</testsuite><testsuite><testcase name='c'/></testsuite></testsuites>"
+    )
+    assert (report.executed, report.failed) == ({"a", "b", "c"}, {"b"})
+
+
+def test_by_output_a_failure_without_a_name_is_no_kill() -> None:
+    assert judge(result(1, out="FAILED a.txtar: x\nFAILED b.txtar\n"), BY_OUTPUT).failed == ("a.txtar", "b.txtar")
+    assert judge(result(4, out="error: bad path"), BY_OUTPUT).ended == "invalid"
+    assert judge(result(0), BY_OUTPUT).ended == "green"
+
+
+def test_time_and_memory() -> None:
+    assert judge(result(None, timed_out=True), BY_OUTPUT).ended == "timeout"
+    assert judge(result(137, oom=True, out="FAILED a\n"), BY_OUTPUT).ended == "invalid"
+
+
+GREEN, RED = SuiteResult("green"), SuiteResult("red", ("a",))
+KILLED = (Mutant("m1", "killed", ("a",)), Mutant("m2", "survived"))
+
+
+def test_kills_count_only_under_green_controls_and_quiet_placebos() -> None:
+    assert Sweep(GREEN, GREEN, KILLED).killed == 1
+    assert Sweep(RED, None, KILLED).killed == 0
+    assert Sweep(GREEN, RED, KILLED).killed == 0
+    assert Sweep(GREEN, GREEN, KILLED, (Mutant("p", "killed", ("a",)),)).killed == 0
+    assert Sweep(GREEN, GREEN, KILLED, (), {"the frozen baseline": RED}).killed == 0
+    assert "flaky" in (Sweep(GREEN, RED, KILLED).unusable or "")
+    assert "change no behaviour: p" in (Sweep(GREEN, GREEN, (), (Mutant("p", "killed"),)).unusable or "")
+    assert Sweep(SuiteResult("no-tests"), None, ()).unusable
