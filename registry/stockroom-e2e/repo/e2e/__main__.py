@@ -9,12 +9,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
 from e2e.freshdb import ROOT, FreshDatabase
-from e2e.junit import write
 from e2e.runner import Runner
 from e2e.script import Program
 from pgwire import PgError, Unreachable
@@ -75,6 +73,12 @@ def _run_all(
             free.put(runner)
 
     try:
+        if jobs == 1:
+            yield from map(one, paths)
+            return
+        # Imported here: with its logging it costs as much as a case.
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(jobs) as pool:
             yield from pool.map(one, paths)
     finally:
@@ -100,6 +104,8 @@ def main(argv: Sequence[str]) -> int:
             print(f"e2e: the database: {error}", file=sys.stderr)
             return 3
     if options.junit is not None:
+        from e2e.junit import write
+
         write(options.junit, verdicts)
     failed = sum(reason is not None for _, reason in verdicts)
     print(f"{len(verdicts) - failed} passed, {failed} failed")

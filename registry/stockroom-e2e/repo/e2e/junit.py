@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from xml.sax.saxutils import quoteattr
 
 
 def write(path: Path, verdicts: Sequence[tuple[str, str | None]]) -> None:
@@ -12,11 +11,18 @@ def write(path: Path, verdicts: Sequence[tuple[str, str | None]]) -> None:
         f'<testsuite name="e2e" tests="{len(verdicts)}" failures="{failed}" errors="0">',
     ]
     for name, reason in verdicts:
-        start = f'  <testcase classname="e2e" name={quoteattr(name)}'
+        start = f'  <testcase classname="e2e" name={_quote(name)}'
         if reason is None:
             lines.append(start + "/>")
         else:
-            clean = "".join(c if c.isprintable() else "?" for c in reason)
-            lines.append(f"{start}><failure message={quoteattr(clean)}/></testcase>")
+            lines.append(f"{start}><failure message={_quote(reason)}/></testcase>")
     lines.append("</testsuite>")
     path.write_text("\n".join(lines) + "\n")
+
+
+def _quote(text: str) -> str:
+    """An attribute value; characters that XML cannot hold become question marks."""
+    clean = "".join(c if c.isprintable() else "?" for c in text)
+    for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        clean = clean.replace(sign, entity)
+    return f'"{clean}"'
