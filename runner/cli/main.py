@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from runner.cli import doctor, look, run, space, validate
+from runner.cli import doctor, look, new, run, space, validate
 from runner.cli.score import score_app
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command("run")(run.run)
 app.command("doctor")(doctor.doctor)
 app.command("validate")(validate.validate)
+app.command("new")(new.new)
 app.command("list")(look.list_runs)
 app.command("show")(look.show)
 app.command("verify")(look.verify)
