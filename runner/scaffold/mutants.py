@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import difflib
 import hashlib
-import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping
@@ -165,14 +164,19 @@ def _single(path: str, source: str, content: str | None, operator: str) -> Edit 
 
 def _tidy(before: str, after: str) -> str:
     """The edited line without the spaces that the library leaves where it put a word or took one out."""
-    head = len(os.path.commonprefix([before, after]))
-    tail = len(os.path.commonprefix([before[head:][::-1], after[head:][::-1]]))
+    head = _common(before, after)
+    tail = _common(before[head:][::-1], after[head:][::-1])
     word, rest = after[head : len(after) - tail], after[len(after) - tail :]
     if not before[head:].startswith(" "):
         word = word.lstrip(" ")
     if not word and after[:head].endswith((" ", "(", "[", "=")):
         rest = rest.lstrip(" ")
     return after[:head] + word + rest
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _same_program(one: str, other: str) -> bool:

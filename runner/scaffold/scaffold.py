@@ -48,7 +48,7 @@ def scaffold(index: Path, benchmark: str, repo: Path, baseline: str, *, patches:
     written.
     """
     index = index.resolve()
-    if not _ID.search(benchmark):
+    if not _ID.fullmatch(benchmark):
         raise UsageError(f"{benchmark!r} is no id", "small letters, digits, . _ and -, and a letter or digit first")
     check_new(index, benchmark)
     with tempfile.TemporaryDirectory(prefix="bench-new-") as folder:
