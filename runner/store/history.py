@@ -19,7 +19,7 @@ class History:
     def records(self) -> list[HistoryRecord]:
         return read_lines(self.file, HistoryRecord)
 
-    def append(self, draft: HistoryRecord, columns: list[str]) -> HistoryRecord:
+    def append(self, draft: HistoryRecord) -> HistoryRecord:
         """Chain one record on, whatever ``seq`` and ``prev`` the draft carries. A run has one row: raises ProofError
         for a second one, and where the chain is broken already.
         """
@@ -31,7 +31,7 @@ class History:
             last = records[-1].hash if records else GENESIS
             record = draft.model_copy(update={"seq": len(records) + 1, "prev": last}).sealed()
             append_line(self.file, record)
-            self.render([*records, record], columns)
+            self.render([*records, record])
         return record
 
     def verify(self) -> list[HistoryRecord]:
@@ -44,16 +44,20 @@ class History:
             previous = record.hash
         return records
 
-    def render(self, records: list[HistoryRecord], columns: list[str]) -> None:
-        lines = [
-            "# History",
-            "",
-            "A view of `history.jsonl`, which is the truth; written by the runner.",
-            "",
-            f"| {' | '.join(columns)} |",
-            f"|{'|'.join(' --- ' for _ in columns)}|",
-        ]
-        for record in records:
-            cells = [record.cells.get(column, "-").replace("|", "\\|").replace("\n", " ") for column in columns]
-            lines.append(f"| {' | '.join(cells)} |")
+    def render(self, records: list[HistoryRecord]) -> None:
+        """One table per benchmark, with the columns that its registry named last."""
+        lines = ["# History", "", "A view of `history.jsonl`, which is the truth; written by the runner."]
+        for benchmark in dict.fromkeys(record.benchmark for record in records):
+            rows = [record for record in records if record.benchmark == benchmark]
+            columns = rows[-1].columns or list(rows[-1].cells)
+            lines += [
+                "",
+                f"## {benchmark}",
+                "",
+                f"| {' | '.join(columns)} |",
+                f"|{'|'.join(' --- ' for _ in columns)}|",
+            ]
+            for record in rows:
+                cells = [record.cells.get(c, "-").replace("|", "\\|").replace("\n", " ") for c in columns]
+                lines.append(f"| {' | '.join(cells)} |")
         write_atomic(self.view, "\n".join(lines).encode("utf-8") + b"\n")
