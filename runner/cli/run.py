@@ -17,7 +17,7 @@ def run(
     harness: Annotated[str | None, typer.Option(help="The agent that drives the model (default: pi).")] = None,
     effort: Annotated[str | None, typer.Option(help="Thinking effort to ask for, as the harness names it.")] = None,
     orch: Annotated[str, typer.Option(help="How a milestone is driven; direct is the one there is.")] = "direct",
-    delegation: Annotated[str, typer.Option(help="milestone: one brief per milestone; the one there is.")] = "milestone",
+    delegation: Annotated[str, typer.Option(help="One brief per milestone is the one there is.")] = "milestone",
     samples: Annotated[int | None, typer.Option(min=1, help="Runs per arm (default: the registry's).")] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs side by side.")] = 1,
     full: Annotated[bool, typer.Option("--full", help="Score the corpus of controls, too (minutes).")] = False,

@@ -21,6 +21,7 @@ from runner.repo import check_baseline
 from runner.sandbox.engine import connect
 from runner.sandbox.reaper import sweep
 from runner.schema.run import RunResult
+from runner.store.history import History
 
 
 class Session:
@@ -68,6 +69,7 @@ class Session:
     ) -> list[Job]:
         """All jobs, everything about them checked before anything is started."""
         drafts = [self._arms.draft(model, harness=harness, effort=effort) for model in models]
+        History(self.benchmark.runs_dir.parent).verify()  # a broken chain is said before hours are spent
         swept = sweep(self._engine)
         if swept.removed:
             self._view.note(f"removed {swept.removed} objects that dead controllers had left behind")

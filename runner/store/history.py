@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from runner.errors import ProofError
+from runner.schema.base import digest
 from runner.schema.history import GENESIS, HistoryRecord
 from runner.store.files import append_line, drop_torn_line, locked, read_lines, write_atomic
 
@@ -38,8 +40,11 @@ class History:
         """All records, the chain proven. Raises ProofError naming the first record that does not fit."""
         previous = GENESIS
         records = self.records()
-        for number, record in enumerate(records, 1):
-            if record.seq != number or record.prev != previous or record.hash != record.expected_hash():
+        # Hashed as written: a field that a later version adds does not unmake older records.
+        written = [json.loads(line) for line in self.file.read_bytes().split(b"\n")[:-1]] if records else []
+        for number, (record, raw) in enumerate(zip(records, written, strict=True), 1):
+            expected = digest({key: value for key, value in raw.items() if key != "hash"})
+            if record.seq != number or record.prev != previous or record.hash != expected:
                 raise ProofError(f"{self.file}: record {number} ({record.run_id}) was changed or lost its predecessor")
             previous = record.hash
         return records

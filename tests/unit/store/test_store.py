@@ -8,7 +8,8 @@ import pytest
 
 from runner.errors import DiskFull, ProofError, RigError, UsageError
 from runner.schema.arm import Arm
-from runner.schema.history import HistoryRecord
+from runner.schema.base import digest
+from runner.schema.history import GENESIS, HistoryRecord
 from runner.schema.run import RunLock, State
 from runner.store.files import append_line, read_lines, write_atomic
 from runner.store.history import History
@@ -21,7 +22,8 @@ ARM = Arm(provider="control", model="nop", harness="scripted", harness_version="
 def lock(run_id: str = "20260101-000000-aaaa") -> RunLock:
     return RunLock(
         run_id=run_id, sample=1, benchmark="b", benchmark_hash="h", baseline="c", branch="bench/nop", arm=ARM,
-        images={}, limits={}, attempts=2, environment={}, runner_version="0", formula="runner-1", templates="t", series="s",
+        images={}, limits={}, attempts=2, environment={}, runner_version="0", formula="runner-1", templates="t",
+        series="s",
     )  # fmt: skip
 
 
@@ -95,6 +97,16 @@ def test_history_is_a_chain_and_a_view(tmp_path: Path) -> None:
     assert "| x y | a\\|b |" in history.view.read_text()
     with pytest.raises(ProofError, match="r2 has a row already"):
         history.append(record("r2"))
+
+
+def test_a_record_of_an_older_version_without_the_newer_fields_still_holds(tmp_path: Path) -> None:
+    body = record("r1").model_copy(update={"seq": 1, "prev": GENESIS}).model_dump(mode="json")
+    for newer in ("hash", "certificate", "columns"):
+        body.pop(newer)
+    append_line(tmp_path / "history.jsonl", body | {"hash": digest(body)})
+    history = History(tmp_path)
+    history.append(record("r2"))
+    assert [r.run_id for r in history.verify()] == ["r1", "r2"]
 
 
 @pytest.mark.parametrize("change", ["edit", "drop", "swap"])
