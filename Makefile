@@ -7,8 +7,10 @@ PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
 SETUP := $(PYTHON) -m runner.setup
 BIN := .venv/bin
 
-MODEL ?= control/reference control/nop
+# Without MODEL: both controls, and a real agent on a small real model that needs no key.
+MODEL ?= control/reference control/nop embedded/smollm2-135m
 BENCHMARK ?= stockroom-e2e
+VALIDATE ?= stockroom-e2e courier-api
 HARNESS ?=
 EFFORT ?=
 ORCH ?=
@@ -40,7 +42,7 @@ lint:
 	@$(SETUP) --with dev -- sh -c '$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy'
 
 validate:
-	@$(SETUP) --engine -- $(BIN)/bench validate $(BENCHMARK) $(ARGS)
+	@$(SETUP) --engine -- $(BIN)/bench validate $(VALIDATE) $(ARGS)
 
 doctor:
 	@$(SETUP) -- $(BIN)/bench doctor $(ARGS)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import tarfile
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +46,14 @@ class Mirror:
         """
         path, source = path.resolve(), source.resolve()
         path.mkdir(parents=True)
+        try:
+            return cls._fill(path, source, baseline)
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+
+    @classmethod
+    def _fill(cls, path: Path, source: Path, baseline: str) -> tuple[Mirror, str]:
         git(["init", "-q", "--bare", "--initial-branch=baseline", str(path)])
         mirror = cls(path)
         if (source / ".git").exists() or (source / "HEAD").is_file():
@@ -208,6 +218,18 @@ class Mirror:
         """A bundle that holds one commit with its whole history under the name ``ref``."""
         pack = self.git("pack-objects", "--revs", "--stdout", "-q", "--threads=1", stdin=f"{commit}\n".encode())
         return f"# v2 git bundle\n{commit} {ref}\n\n".encode() + pack
+
+
+def check_baseline(source: Path, baseline: str, files: Sequence[str]) -> None:
+    """The baseline resolves and holds ``files``, asked before anything else is done. Raises ConfigError."""
+    with tempfile.TemporaryDirectory(prefix="bench-baseline-") as folder:
+        mirror, commit = Mirror.create(Path(folder) / "mirror.git", source, baseline)
+        there = {file.path for file in mirror.tree(commit)}
+    missing = [name for name in files if name.encode() not in there]
+    if missing:
+        raise ConfigError(
+            f"{missing[0]} is not in the baseline", "a milestone's file is its page of the plan, in the clone"
+        )
 
 
 def shadowed(path: bytes, overlay: Mapping[bytes, object]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,4 +28,18 @@ def doctor(
             for c in checks
         ]
         print_table("This machine", rows, empty="nothing to check")
+    if model is not None:
+        _ask(model, registry, json)
     raise typer.Exit(0 if all(c.ok for c in checks) else 2)
+
+
+def _ask(model: str, registry: Path, json: bool) -> None:
+    """One tiny real completion; raises ProviderError with the fix where it fails."""
+    from runner.gateway.probe import probe
+    from runner.gateway.providers import load_providers
+
+    provider, name = load_providers(registry.resolve().parent / "providers.yaml").resolve(model)
+    found = probe(provider, name)
+    price = "price known" if found.price_known else "price unknown: cost will be -"
+    served = found.served or "not named in the answer"
+    typer.echo(f"{model}: answered in {found.latency_s:.2f} s as {served}; {price}", err=json)

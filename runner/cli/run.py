@@ -16,6 +16,8 @@ def run(
     ],
     harness: Annotated[str | None, typer.Option(help="The agent that drives the model (default: pi).")] = None,
     effort: Annotated[str | None, typer.Option(help="Thinking effort to ask for, as the harness names it.")] = None,
+    orch: Annotated[str, typer.Option(help="How a milestone is driven; direct is the one there is.")] = "direct",
+    delegation: Annotated[str, typer.Option(help="One brief per milestone is the one there is.")] = "milestone",
     samples: Annotated[int | None, typer.Option(min=1, help="Runs per arm (default: the registry's).")] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Runs side by side.")] = 1,
     full: Annotated[bool, typer.Option("--full", help="Score the corpus of controls, too (minutes).")] = False,
@@ -28,9 +30,11 @@ def run(
     Exit code 0: everything asked for was scored (fail@Mnn is a result); 2: usage or configuration; 3: at least one
     run is invalid, the rig's or the provider's fault; 130: interrupted.
     """
-    from runner.cli.session import Session
+    from runner.cli.session import Session, only
     from runner.cli.table import print_rows
 
+    only("--orch", orch, "direct")
+    only("--delegation", delegation, "milestone")
     with Session(registry, benchmark, events=events) as session:
         orders = session.orders(model, harness=harness, effort=effort, samples=samples, full=full)
         results = session.run(orders, jobs)

@@ -49,3 +49,6 @@ def main() -> None:
     except BenchError as error:
         typer.echo(f"bench-score: {error}", err=True)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("bench-score: stopped", err=True)
+        sys.exit(130)

@@ -11,15 +11,17 @@ from types import FrameType
 from typing import Self
 
 from runner.cli.live import Live, make_view
-from runner.errors import Interrupted
+from runner.errors import Interrupted, UsageError
 from runner.fleet.arms import Arms
 from runner.fleet.queue import Job, run_all
 from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
 from runner.registry.frozen import check_frozen
+from runner.repo import check_baseline
 from runner.sandbox.engine import connect
 from runner.sandbox.reaper import sweep
 from runner.schema.run import RunResult
+from runner.store.history import History
 
 
 class Session:
@@ -28,6 +30,8 @@ class Session:
     def __init__(self, registry: Path, benchmark: str, *, events: bool) -> None:
         self.benchmark = load_benchmark(registry, benchmark)
         check_frozen(self.benchmark)
+        entry = self.benchmark.entry
+        check_baseline(self.benchmark.source, entry.baseline, [m.file for m in entry.milestones])
         self.cancel = threading.Event()
         self._events = events
         self._stack = ExitStack()
@@ -55,10 +59,17 @@ class Session:
         self._view.note("stopping: branches are copied out, sandboxes removed (again to stop at once)")
 
     def orders(
-        self, models: Sequence[str], *, harness: str | None, effort: str | None, samples: int | None, full: bool
-    ) -> list[Job]:  # fmt: skip
+        self,
+        models: Sequence[str],
+        *,
+        harness: str | None = None,
+        effort: str | None = None,
+        samples: int | None = None,
+        full: bool = False,
+    ) -> list[Job]:
         """All jobs, everything about them checked before anything is started."""
         drafts = [self._arms.draft(model, harness=harness, effort=effort) for model in models]
+        History(self.benchmark.runs_dir.parent).verify()  # a broken chain is said before hours are spent
         swept = sweep(self._engine)
         if swept.removed:
             self._view.note(f"removed {swept.removed} objects that dead controllers had left behind")
@@ -66,9 +77,8 @@ class Session:
         if self.cancel.is_set():
             raise Interrupted("stopped before anything was started")
         count = samples or self.benchmark.entry.samples
-        return [
-            self._arms.job(draft, kit, number, self._view.log, full=full) for draft in drafts for number in range(1, count + 1)
-        ]  # fmt: skip
+        numbered = [(draft, number) for draft in drafts for number in range(1, count + 1)]
+        return [self._arms.job(draft, kit, number, self._view.log, full=full) for draft, number in numbered]
 
     def run(self, jobs: Sequence[Job], side_by_side: int) -> list[RunResult]:
         return run_all(
@@ -81,3 +91,9 @@ class Session:
         if len(results) < asked or any(r.outcome == "invalid" for r in results):
             return 3
         return 0
+
+
+def only(option: str, given: str, known: str) -> None:
+    """An option that has one value so far. Raises UsageError for another."""
+    if given != known:
+        raise UsageError(f"{option} {given!r} does not exist yet", f"there is {known}")

@@ -48,8 +48,10 @@ def print_rows(benchmark: Benchmark, results: Sequence[RunResult], *, asked: int
 def remarks(results: Sequence[RunResult], asked: int) -> list[str]:
     """What the table alone would leave a reader to guess."""
     out = [f"{r.arm.label}: {r.outcome}: {r.detail}" for r in results if r.outcome in ("invalid", "cancelled")]
-    reasons = {r.code.reason for r in results if r.outcome == "pass" and r.code.value is None and r.code.reason}
-    out += [f"code is '-': {reason}." for reason in sorted(reasons)]
+    for r in results:
+        if r.outcome == "pass" and r.code.value is None:
+            why = r.code.excluded[0].partition(": ")[2] if r.code.excluded else ""
+            out.append(f"{r.arm.label}: code is '-': {r.code.reason}{f' ({why})' if why else ''}.")
     if len(results) < asked:
         out.append(f"{asked - len(results)} of {asked} runs were not started.")
     models = [r for r in results if r.arm.role == "treatment" and r.outcome not in ("invalid", "cancelled")]

@@ -14,7 +14,7 @@ from runner.gateway.client import Gateway
 from runner.gateway.limits import Caps
 from runner.gateway.providers import Provider, Providers, load_providers
 from runner.harness import known
-from runner.harness.base import Harness
+from runner.harness.base import Harness, Request
 from runner.lab.kit import Kit
 from runner.lab.prepare import Log, add_agent
 from runner.prices import is_known
@@ -68,6 +68,9 @@ class Arms:
         agent = known.harness(harness or known.DEFAULT)
         arm = Arm(provider=provider.name, model=model, harness=agent.name, harness_version=agent.version,
                   effort=effort or "unknown")  # fmt: skip
+        agent.prepare(
+            Request("http://127.0.0.1", "", provider, model, arm.effort, "")
+        )  # refuses what it cannot express
         return Draft(arm, provider, agent)
 
     def job(self, draft: Draft, kit: Kit, sample: int, log: Log, *, full: bool = False) -> Job:

@@ -14,6 +14,7 @@ from pydantic import ValidationError, field_validator, model_validator
 
 from runner.errors import ConfigError, UsageError
 from runner.schema.base import Strict
+from runner.schema.entry import Limits
 
 Protocol = Literal["chat", "responses", "anthropic"]
 
@@ -50,6 +51,14 @@ class Provider(Strict):
     def _compile(cls, value: list[str]) -> list[str]:
         for pattern in value:
             re.compile(pattern.format(model="m"))
+        return value
+
+    @field_validator("limits")
+    @classmethod
+    def _known_limits(cls, value: dict[str, float]) -> dict[str, float]:
+        unknown = sorted(set(value) - set(Limits.model_fields))
+        if unknown:
+            raise ValueError(f"there is no limit {unknown[0]!r}")
         return value
 
     @property

@@ -95,7 +95,7 @@ def guard_version(harness: Harness, run: Callable[[Sequence[str]], str]) -> str:
         raise RigError(
             f"the image holds {harness.name} {found.group() if found else 'of an unknown version'}, "
             f"not the pinned {harness.version}",
-            "rebuild it: bench images",
+            "remove that image and run again: it is rebuilt",
         )
     return found.group()
 

@@ -91,7 +91,7 @@ class Bays:
         self._free: SimpleQueue[Bay | None] = SimpleQueue()
         for _ in range(count):
             self._free.put(None)
-        self._make = lambda: Bay(kit, mirror, run_id)
+        self._kit, self._mirror, self._run_id = kit, mirror, run_id
         self._guard = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -107,7 +107,7 @@ class Bays:
         bay = self._free.get()
         try:
             if bay is None:
-                bay = self._make().__enter__()
+                bay = Bay(self._kit, self._mirror, self._run_id).__enter__()
                 with self._guard:
                     self._stack.push(bay)
             result = bay.run(check)

@@ -74,8 +74,20 @@ def load_benchmark(index: Path, benchmark: str) -> Benchmark:
         home=home,
         source=source,
         files=files,
-        hash=digest({"entry": entry.model_dump(mode="json"), "files": files}),
+        hash=digest({"entry": decisive(entry), "files": files}),
     )
+
+
+# What may change without changing what is measured: words, places, and how often it is done.
+_INDECISIVE = {
+    "title", "status", "samples", "workspaces_dir", "workspace_scheme", "runs_dir", "reports_dir", "history_columns",
+    "branch_scheme", "push_remote", "worker", "logs_dir", "api_key_env", "objective", "source_repo",
+}  # fmt: skip
+
+
+def decisive(entry: Entry) -> dict[str, object]:
+    """The part of an entry that decides what is measured; the source is pinned by its baseline commit."""
+    return {key: value for key, value in entry.model_dump(mode="json").items() if key not in _INDECISIVE}
 
 
 def file_hash(path: Path) -> str:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from runner.errors import ConfigError
-from runner.registry.benchmark import Benchmark
+from runner.registry.benchmark import Benchmark, decisive
 from runner.schema.base import Strict, digest
 
 
@@ -24,10 +24,8 @@ def frozen_file(benchmark: Benchmark) -> Path:
 
 
 def describe(benchmark: Benchmark) -> Frozen:
-    """What freezing pins. The status of an entry may move (provisional, proven, saturated) without a new id."""
-    entry = benchmark.entry.model_dump(mode="json")
-    entry.pop("status")
-    return Frozen(benchmark=benchmark.id, entry=digest(entry), baseline=benchmark.entry.baseline, files=benchmark.files)
+    """What freezing pins: all that decides what is measured."""
+    return Frozen(benchmark=benchmark.id, entry=digest(decisive(benchmark.entry)), baseline=benchmark.entry.baseline, files=benchmark.files)
 
 
 def freeze(benchmark: Benchmark) -> Path:

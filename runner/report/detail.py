@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from runner.report import format as fmt
 from runner.schema.run import RunLock, RunResult
-from runner.schema.score import Composite, Gate, Score
+from runner.schema.score import Component, Composite, Gate, Score
 
 
 def write_detail(lock: RunLock, result: RunResult, scores: Sequence[Score], cells: dict[str, str]) -> str:
     """The run detail as markdown, sections in the seed's order."""
+    unmeasured = [c.reason or "-" for c in result.components if c.id.startswith("corpus.") and c.earned is None]
+    passed = result.outcome == "pass"
+    why_not = "a run that did not pass has no score" if not passed else next(iter(unmeasured), "-")
     gates = next((s for s in scores if s.layer == "gates"), None)
     parts = [
         _frontmatter(lock, result),
@@ -18,14 +21,15 @@ def write_detail(lock: RunLock, result: RunResult, scores: Sequence[Score], cell
         _summary(lock, result),
         "## Gates",
         _gates(gates.gates if gates else []),
-        _layer("Corpus quality", "corpus", scores),
-        _layer("Mutation kills", "mutations", scores),
+        _layer("Corpus quality", "corpus", scores, why_not),
+        _layer("Mutation kills", "mutations", scores, why_not),
         "## Process profile",
         _attempts(result),
         "## Cost",
         _cost(result),
         "## Composites",
         _composite("code", result.code, result.outcome),
+        _components(result.components),
         _composite("agentic", result.agentic, result.outcome),
         "## Review",
         f"`{result.review.text()}`: {result.review.reason or result.review.source}",
@@ -51,7 +55,7 @@ def _frontmatter(lock: RunLock, result: RunResult) -> str:
             f"code: {number(result.code)}",
             f"agentic: {number(result.agentic)}",
             "review: null",
-            "status: done",
+            f"status: {'done' if result.outcome not in ('invalid', 'cancelled') else result.outcome}",
             "---",
         ]
     )
@@ -78,7 +82,7 @@ def _summary(lock: RunLock, result: RunResult) -> str:
 
 def _gates(gates: Sequence[Gate]) -> str:
     if not gates:
-        return "Not measured: the run is invalid."
+        return "Not measured: the run ended before it could be scored."
     lines = ["| gate | verdict | evidence | class |", "| --- | --- | --- | --- |"]
     for gate in gates:
         verdict = "-" if gate.passed is None else "pass" if gate.passed else "FAIL"
@@ -97,10 +101,10 @@ def _short(value: object) -> str:
     return str(value)
 
 
-def _layer(title: str, layer: str, scores: Sequence[Score]) -> str:
+def _layer(title: str, layer: str, scores: Sequence[Score], why_not: str) -> str:
     score = next((s for s in scores if s.layer == layer), None)
     if score is None:
-        return f"## {title}\n\n`-`: this version of the runner does not measure it yet."
+        return f"## {title}\n\n`-`: {why_not}."
     lines = [
         f"- {name}: {cell.text()}{f' ({cell.reason})' if cell.reason else ''}" for name, cell in score.figures.items()
     ]
@@ -145,6 +149,16 @@ def _cost(result: RunResult) -> str:
             f"- time: {fmt.duration(result.wall_s)}",
         ]
     )
+
+
+def _components(components: Sequence[Component]) -> str:
+    lines = ["| component | kind | weight | earned | how |", "| --- | --- | --- | --- | --- |"]
+    for c in components:
+        earned = "-" if c.earned is None else f"{c.earned:.2f}"
+        lines.append(
+            f"| {c.id} | {c.kind} | {c.weight:g} | {earned} | {(c.reason or c.arithmetic).replace('|', '/')} |"
+        )
+    return "\n".join(lines)
 
 
 def _composite(name: str, composite: Composite, outcome: str) -> str:

@@ -93,7 +93,9 @@ def engine_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except ImageNotFound as error:
-        raise RigError(f"{doing}: the image is not there ({_short(error)})", "bench images") from error
+        raise RigError(
+            f"{doing}: the image is not there ({_short(error)})", "run again: missing images are built first"
+        ) from error
     except (DockerException, requests.RequestException, urllib3.exceptions.HTTPError, OSError) as error:
         if "no space left on device" in str(error):
             raise DiskFull(f"{doing}: the engine's disk is full", "bench prune, docker system df") from error

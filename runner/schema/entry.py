@@ -234,6 +234,15 @@ class Entry(Strict):
             raise ValueError("a column is named twice")
         return columns
 
+    @field_validator("branch_scheme", "workspace_scheme")
+    @classmethod
+    def _known_fields(cls, scheme: str) -> str:
+        try:
+            scheme.format(model_slug="m", run_id="r", workspace_id="w")
+        except (KeyError, IndexError, ValueError):
+            raise ValueError("may name {model_slug}, {run_id} and {workspace_id} alone") from None
+        return scheme
+
     @model_validator(mode="after")
     def _named_commands_exist(self) -> Self:
         if "ci" not in self.commands:

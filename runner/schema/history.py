@@ -26,6 +26,9 @@ class HistoryRecord(Strict):
     outcome: str
     cause: str | None
     manifest: str
+    certificate: str | None = None
+    """Hash of the certificate that proved the benchmark, where it was proven."""
+    columns: list[str] = []
     cells: dict[str, str]
     hash: str = ""
 

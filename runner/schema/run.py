@@ -8,7 +8,7 @@ from runner.schema.arm import Arm
 from runner.schema.base import Strict
 from runner.schema.cell import Cell
 from runner.schema.ledger import Usage
-from runner.schema.score import Composite
+from runner.schema.score import Component, Composite
 
 Cause = Literal["model", "context", "provider", "rig", "timeout", "cancelled"]
 StateName = Literal["preparing", "developing", "copied", "measuring", "reporting", "done", "invalid", "cancelled"]
@@ -41,6 +41,7 @@ class RunLock(Strict):
     formula: str
     templates: str
     series: str
+    certificate: str | None = None
     price_snapshot: str | None = None
     engine: dict[str, str] = {}
 
@@ -92,6 +93,7 @@ class RunResult(Strict):
     requests: int | None = None
     models_served: list[str] = []
     cost: Cell
+    components: list[Component]
     code: Composite
     agentic: Composite
     review: Cell

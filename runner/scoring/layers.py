@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from runner.lab.bay import Bays
+from runner.lab.tree import protected_overlay
 from runner.registry.benchmark import Benchmark
 from runner.registry.manifests import patch_entries
 from runner.schema.cell import Cell
@@ -59,8 +60,7 @@ def measure_cases(branch: Branch, cases: Cases, announce: Callable[[str], None],
         if probes
         else recall_by_name([c.name for c in found], entry.etalon_cases, entry.gap_cases)
     )
-    applicable = [m for m in by_set[1].mutants if m.verdict != "not-applicable"]
-    total = len(applicable) if by_set[1].mutants else len(faults)
+    total = len(faults)  # one that only the contestant's edits broke stays in it, as survived
     corpus = Corpus(form, recall, (by_set[1].killed, total) if faults else None, sweep.unusable)
     return CorpusResult(corpus, sweep, [_corpus_score(corpus, form, recall), _mutation_score(by_set[1], total)])
 
@@ -75,7 +75,10 @@ def _sweep(branch: Branch, cases: Cases, side_by_side: int, announce: Callable[[
     controls = {"the frozen baseline": branch.baseline} if "baseline" in entry.mutations.controls else {}
     patches = patch_set(benchmark, entry.probes_dir) + patch_set(benchmark, entry.mutations_dir)
     with Bays(branch.kit, mirror, branch.run_id, side_by_side) as bays:
-        suite = Suite(branch.kit, mirror, cases, branch.run_id, place=bays.run)
+        protected = (
+            protected_overlay(mirror, branch.baseline, branch.head, entry.protected) if target == "branch" else {}
+        )
+        suite = Suite(branch.kit, mirror, cases, branch.run_id, dict(protected), place=bays.run)
         sweeper = Sweeper(suite, program, target == "branch", side_by_side, announce)
         return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls)
 

@@ -89,7 +89,11 @@ class Sprint:
                 self._record(progress, milestone, number, before_s, work, None)
                 raise (ProviderError if work.cause == "provider" else RigError)(work.detail or work.ended)
             command = entry.command(milestone.verify)
-            result = self._verify(milestone, number, progress.head, command)
+            try:
+                result = self._verify(milestone, number, progress.head, command)
+            except BenchError:
+                self._record(progress, milestone, number, before_s, work, None)
+                raise
             last_try = number == entry.attempts or work.ended == "cap"
             steps = self._steps(milestone, progress.head) if last_try and not result.passed else []
             self._record(progress, milestone, number, before_s, work, result, steps)
@@ -142,7 +146,12 @@ class Sprint:
         except ContestantError as error:
             self.run.event("copy_out", refused=str(error), head=before)
             return before
-        self.run.event("snapshot", head=taken.head, changed=len(self.mirror.changed_paths(before, taken.head)))
+        info = taken.info
+        self.run.event(
+            "snapshot", head=taken.head, changed=len(self.mirror.changed_paths(before, taken.head)),
+            uncommitted=len(info.uncommitted_paths), stranded=list(info.stranded), refused=list(info.refused),
+            embedded=list(info.embedded),
+        )  # fmt: skip
         return taken.head
 
     def _verify(self, milestone: Milestone, number: int, head: str, command: Command) -> CheckResult:

@@ -34,13 +34,14 @@ class Measured:
 NOT_YET = "not measured by this version of the runner"
 
 
-def conclude(
+def write_result(
     kit: Kit, run: RunDir, mirror: Mirror, lock: RunLock, progress: Progress, facts: Facts, measured: Measured
 ) -> RunResult:
-    """Write every record of the run's end and chain its row on; returns the result."""
+    """Write scores, result, detail and report; returns the result."""
     entry = kit.benchmark.entry
     for score in measured.scores:
         run.write_score(score)
+    parts = code_components(entry, measured.gates, measured.corpus, measured.why_not)
     result = RunResult(
         run_id=lock.run_id,
         sample=lock.sample,
@@ -60,7 +61,8 @@ def conclude(
         requests=facts.requests,
         models_served=facts.models_served,
         cost=facts.cost,
-        code=_code(kit, lock, measured),
+        code=compose(parts, lock.formula),
+        components=parts,
         agentic=Composite(
             value=None, earned=0, available=0, total=100, excluded=[f"process: {NOT_YET}"], reason=NOT_YET
         ),
@@ -71,6 +73,13 @@ def conclude(
     cells = row(result, report=run.path.name, series=lock.series)
     detail = write_detail(lock, result, measured.scores, {c: cells[c] for c in entry.history_columns})
     write_atomic(run.path / "detail.md", detail.encode("utf-8"))
+    return result
+
+
+def publish(kit: Kit, run: RunDir, lock: RunLock, result: RunResult) -> None:
+    """Seal the run's folder and chain its row on."""
+    entry = kit.benchmark.entry
+    cells = row(result, report=run.path.name, series=lock.series)
     manifest = run.seal()
     History(kit.benchmark.runs_dir.parent).append(
         HistoryRecord(
@@ -86,13 +95,8 @@ def conclude(
             outcome=result.outcome,
             cause=result.cause,
             manifest=manifest,
+            certificate=lock.certificate,
+            columns=entry.history_columns,
             cells=cells,
-        ),
-        entry.history_columns,
+        )
     )
-    return result
-
-
-def _code(kit: Kit, lock: RunLock, measured: Measured) -> Composite:
-    components = code_components(kit.benchmark.entry, measured.gates, measured.corpus, measured.why_not)
-    return compose(components, lock.formula)

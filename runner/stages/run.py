@@ -15,6 +15,7 @@ from runner import __version__
 from runner.errors import BenchError, Interrupted
 from runner.lab.baseline import prove_baseline
 from runner.lab.kit import Kit
+from runner.registry.certificate import proof_of
 from runner.repo import Mirror
 from runner.sandbox.pod import Pod
 from runner.schema.arm import Arm
@@ -26,7 +27,7 @@ from runner.scoring.layers import measure_corpus
 from runner.sprint.brief import templates_hash
 from runner.sprint.driver import Progress, Sprint
 from runner.sprint.worker import Contestant
-from runner.stages.conclude import Measured, conclude
+from runner.stages.conclude import Measured, publish, write_result
 from runner.store.clock import new_run_id
 from runner.store.rundir import Listener, RunDir
 from runner.store.space import check_space
@@ -75,10 +76,11 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
         progress.outcome, progress.cause, progress.detail = state, cause_of_end, detail
         run.state(state, detail)
     run.state("reporting")
-    result = conclude(kit, run, mirror, lock, progress, facts, measured)
+    result = write_result(kit, run, mirror, lock, progress, facts, measured)
     if state == "done":
         run.state("done")
     run.event("run_end", outcome=result.outcome, detail=result.detail)
+    publish(kit, run, lock, result)  # seals the run: nothing is written into its folder afterwards
     return result
 
 
@@ -108,7 +110,10 @@ def _prepare(kit: Kit, order: Order, on_event: Listener) -> tuple[RunDir, Mirror
     check_space(benchmark.runs_dir)
     run_id = new_run_id()
     name = f"{run_id}-{order.arm.model_slug}"
-    workspace = entry.workspace_scheme.format(workspace_id=run_id, model_slug=order.arm.model_slug)
+    scheme = entry.workspace_scheme
+    if "{workspace_id}" not in scheme and "{run_id}" not in scheme:
+        scheme += "-{run_id}"
+    workspace = scheme.format(workspace_id=run_id, run_id=run_id, model_slug=order.arm.model_slug)
     mirror, baseline = Mirror.create(benchmark.workspaces_dir / f"{workspace}.git", benchmark.source, entry.baseline)
     limits = entry.limits.model_dump(mode="json")
     lock = RunLock(
@@ -128,6 +133,7 @@ def _prepare(kit: Kit, order: Order, on_event: Listener) -> tuple[RunDir, Mirror
         templates=templates_hash(),
         series=digest([benchmark.hash, entry.formula, templates_hash(), order.arm.harness_version, limits]),
         engine=kit.engine_facts(),
+        certificate=proof_of(benchmark),
     )
     run = RunDir.create(benchmark.runs_dir, name, lock, on_event)
     run.event("run_start", benchmark=benchmark.id, arm=order.arm.label, sample=order.sample)

@@ -105,7 +105,5 @@ def locked(path: Path) -> Iterator[None]:
 
 def disk_error(error: OSError, path: Path) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(
-            f"no space left to write {path}", "free some (bench prune, bench images --prune), then run again"
-        )
+        return DiskFull(f"no space left to write {path}", "free some (bench prune; docker system df), then run again")
     return RigError(f"{path} cannot be written: {error.strerror or error}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from runner.errors import ProofError
+from runner.schema.base import digest
 from runner.schema.history import GENESIS, HistoryRecord
 from runner.store.files import append_line, drop_torn_line, locked, read_lines, write_atomic
 
@@ -19,7 +21,7 @@ class History:
     def records(self) -> list[HistoryRecord]:
         return read_lines(self.file, HistoryRecord)
 
-    def append(self, draft: HistoryRecord, columns: list[str]) -> HistoryRecord:
+    def append(self, draft: HistoryRecord) -> HistoryRecord:
         """Chain one record on, whatever ``seq`` and ``prev`` the draft carries. A run has one row: raises ProofError
         for a second one, and where the chain is broken already.
         """
@@ -31,29 +33,36 @@ class History:
             last = records[-1].hash if records else GENESIS
             record = draft.model_copy(update={"seq": len(records) + 1, "prev": last}).sealed()
             append_line(self.file, record)
-            self.render([*records, record], columns)
+            self.render([*records, record])
         return record
 
     def verify(self) -> list[HistoryRecord]:
         """All records, the chain proven. Raises ProofError naming the first record that does not fit."""
         previous = GENESIS
         records = self.records()
-        for number, record in enumerate(records, 1):
-            if record.seq != number or record.prev != previous or record.hash != record.expected_hash():
+        # Hashed as written: a field that a later version adds does not unmake older records.
+        written = [json.loads(line) for line in self.file.read_bytes().split(b"\n")[:-1]] if records else []
+        for number, (record, raw) in enumerate(zip(records, written, strict=True), 1):
+            expected = digest({key: value for key, value in raw.items() if key != "hash"})
+            if record.seq != number or record.prev != previous or record.hash != expected:
                 raise ProofError(f"{self.file}: record {number} ({record.run_id}) was changed or lost its predecessor")
             previous = record.hash
         return records
 
-    def render(self, records: list[HistoryRecord], columns: list[str]) -> None:
-        lines = [
-            "# History",
-            "",
-            "A view of `history.jsonl`, which is the truth; written by the runner.",
-            "",
-            f"| {' | '.join(columns)} |",
-            f"|{'|'.join(' --- ' for _ in columns)}|",
-        ]
-        for record in records:
-            cells = [record.cells.get(column, "-").replace("|", "\\|").replace("\n", " ") for column in columns]
-            lines.append(f"| {' | '.join(cells)} |")
+    def render(self, records: list[HistoryRecord]) -> None:
+        """One table per benchmark, with the columns that its registry named last."""
+        lines = ["# History", "", "A view of `history.jsonl`, which is the truth; written by the runner."]
+        for benchmark in dict.fromkeys(record.benchmark for record in records):
+            rows = [record for record in records if record.benchmark == benchmark]
+            columns = rows[-1].columns or list(rows[-1].cells)
+            lines += [
+                "",
+                f"## {benchmark}",
+                "",
+                f"| {' | '.join(columns)} |",
+                f"|{'|'.join(' --- ' for _ in columns)}|",
+            ]
+            for record in rows:
+                cells = [record.cells.get(c, "-").replace("|", "\\|").replace("\n", " ") for c in columns]
+                lines.append(f"| {' | '.join(cells)} |")
         write_atomic(self.view, "\n".join(lines).encode("utf-8") + b"\n")

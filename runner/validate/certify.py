@@ -8,10 +8,10 @@ from pathlib import Path
 
 from runner import __version__
 from runner.lab.kit import Kit
+from runner.registry.certificate import certificate_path
 from runner.registry.frozen import changes, frozen_file
 from runner.registry.manifests import solutions
 from runner.repo import Mirror
-from runner.schema.base import digest
 from runner.schema.certificate import Certificate, Claim
 from runner.scoring.patches import PatchFails, reference_commit
 from runner.store.clock import new_run_id
@@ -68,21 +68,11 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
     )
 
 
-def certificate_path(kit: Kit) -> Path:
-    """Where the certificate of this very benchmark (all its files) lies."""
-    return kit.benchmark.runs_dir.parent / "certificates" / f"{kit.benchmark.id}-{kit.benchmark.hash[:16]}.json"
-
-
 def store(kit: Kit, certificate: Certificate) -> Path:
-    path = certificate_path(kit)
+    path = certificate_path(kit.benchmark)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_record(path, certificate)
     return path
-
-
-def certificate_hash(certificate: Certificate) -> str:
-    """What goes into every row measured with the benchmark afterwards."""
-    return digest(certificate)
 
 
 def frozen_claim(kit: Kit) -> Claim:

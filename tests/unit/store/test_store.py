@@ -8,7 +8,8 @@ import pytest
 
 from runner.errors import DiskFull, ProofError, RigError, UsageError
 from runner.schema.arm import Arm
-from runner.schema.history import HistoryRecord
+from runner.schema.base import digest
+from runner.schema.history import GENESIS, HistoryRecord
 from runner.schema.run import RunLock, State
 from runner.store.files import append_line, read_lines, write_atomic
 from runner.store.history import History
@@ -21,7 +22,8 @@ ARM = Arm(provider="control", model="nop", harness="scripted", harness_version="
 def lock(run_id: str = "20260101-000000-aaaa") -> RunLock:
     return RunLock(
         run_id=run_id, sample=1, benchmark="b", benchmark_hash="h", baseline="c", branch="bench/nop", arm=ARM,
-        images={}, limits={}, attempts=2, environment={}, runner_version="0", formula="runner-1", templates="t", series="s",
+        images={}, limits={}, attempts=2, environment={}, runner_version="0", formula="runner-1", templates="t",
+        series="s",
     )  # fmt: skip
 
 
@@ -29,7 +31,7 @@ def record(run_id: str) -> HistoryRecord:
     return HistoryRecord(
         seq=0, prev="", run_id=run_id, benchmark="b", benchmark_hash="h", series="s", arm=ARM, arm_id=ARM.arm_id,
         sample=1,
-        outcome="pass", cause=None, manifest="m", cells={"model": "a|b", "date": "x\ny"},
+        outcome="pass", cause=None, manifest="m", columns=["date", "model"], cells={"model": "a|b", "date": "x\ny"},
     )  # fmt: skip
 
 
@@ -64,10 +66,10 @@ def test_a_torn_last_line_is_left_out_and_a_broken_one_elsewhere_is_an_error(tmp
 
 def test_a_history_whose_writer_died_in_a_line_goes_on(tmp_path: Path) -> None:
     history = History(tmp_path)
-    history.append(record("r1"), ["date"])
+    history.append(record("r1"))
     with history.file.open("ab") as handle:
         handle.write(b'{"seq": 2, "prev"')
-    history.append(record("r2"), ["date"])
+    history.append(record("r2"))
     assert [r.run_id for r in history.verify()] == ["r1", "r2"]
 
 
@@ -90,18 +92,28 @@ def test_too_little_space_is_said_before_anything_starts(tmp_path: Path) -> None
 def test_history_is_a_chain_and_a_view(tmp_path: Path) -> None:
     history = History(tmp_path)
     for run_id in ("r1", "r2", "r3"):
-        history.append(record(run_id), ["date", "model"])
+        history.append(record(run_id))
     assert [r.seq for r in history.verify()] == [1, 2, 3]
     assert "| x y | a\\|b |" in history.view.read_text()
     with pytest.raises(ProofError, match="r2 has a row already"):
-        history.append(record("r2"), ["date"])
+        history.append(record("r2"))
+
+
+def test_a_record_of_an_older_version_without_the_newer_fields_still_holds(tmp_path: Path) -> None:
+    body = record("r1").model_copy(update={"seq": 1, "prev": GENESIS}).model_dump(mode="json")
+    for newer in ("hash", "certificate", "columns"):
+        body.pop(newer)
+    append_line(tmp_path / "history.jsonl", body | {"hash": digest(body)})
+    history = History(tmp_path)
+    history.append(record("r2"))
+    assert [r.run_id for r in history.verify()] == ["r1", "r2"]
 
 
 @pytest.mark.parametrize("change", ["edit", "drop", "swap"])
 def test_a_changed_history_is_found(tmp_path: Path, change: str) -> None:
     history = History(tmp_path)
     for run_id in ("r1", "r2", "r3"):
-        history.append(record(run_id), ["date"])
+        history.append(record(run_id))
     lines = history.file.read_bytes().split(b"\n")[:-1]
     if change == "edit":
         lines[1] = lines[1].replace(b'"pass"', b'"fail@M01"')
@@ -113,7 +125,7 @@ def test_a_changed_history_is_found(tmp_path: Path, change: str) -> None:
     with pytest.raises(ProofError, match="was changed or lost its predecessor"):
         history.verify()
     with pytest.raises(ProofError):
-        history.append(record("r4"), ["date"])
+        history.append(record("r4"))
 
 
 def test_a_run_folder_is_fresh_and_sealed(tmp_path: Path) -> None:
