@@ -173,7 +173,7 @@ def test_every_room_is_in_the_architecture() -> None:
 
 LINES = """
     cli
-    fleet validate doctor
+    fleet validate doctor scaffold
     stages
     sprint scoring report
     lab
