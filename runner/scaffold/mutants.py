@@ -11,7 +11,7 @@ import difflib
 import hashlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.errors import ConfigError
@@ -70,9 +70,10 @@ class Edit:
         return OPERATORS[self.operator]
 
 
-def mutable(paths: Mapping[str, object] | list[str]) -> list[str]:
-    """The Python files of a program that are worth a fault: no tests, no set-up, no foreign code."""
-    return sorted(p for p in paths if p.endswith(".py") and not is_test(p) and not _SKIPPED_FILE.search(p))
+def mutable(paths: Iterable[str], folders: Sequence[str]) -> list[str]:
+    """The Python files of a program that are worth a fault: below its top folders, no tests, no set-up."""
+    inside = [p for p in paths if p.endswith(".py") and p.split("/", 1)[0] in folders]
+    return sorted(p for p in inside if not is_test(p) and not _SKIPPED_FILE.search(p))
 
 
 def check_library() -> None:

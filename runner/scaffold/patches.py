@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,14 +23,14 @@ class Proposal:
 
 
 def make_patches(source: Source, edits: Sequence[Edit]) -> list[Proposal]:
-    """A patch for every edit, named by number, file and fault. Raises PatchFails for one that does not apply."""
+    """A patch for every edit, named by number, file and fault. Raises PatchFails for one that does not apply.
+
+    The entries hold no hashes: whoever mutates the reference instead of the baseline has other files, same patches.
+    """
     made = []
     for number, edit in enumerate(edits, 1):
         name = f"F{number:02d}-{_slug(PurePosixPath(edit.path).stem)}-{_slug(edit.about)}"
-        file = source.files[edit.path]
-        before = next(content for _, content in source.mirror.blobs([file]))
-        after = edit.content.encode("utf-8")
-        patch = _diff(source, edit.path, after)
+        patch = _diff(source, edit.path, edit.content.encode("utf-8"))
         apply_patch(source.mirror, source.commit, patch, name)
         made.append(
             Proposal(
@@ -39,8 +38,6 @@ def make_patches(source: Source, edits: Sequence[Edit]) -> list[Proposal]:
                     id=name,
                     about=f"{edit.path}:{edit.line}: {edit.about}",
                     source=edit.path,
-                    source_sha256=hashlib.sha256(before).hexdigest(),
-                    patched_sha256=hashlib.sha256(after).hexdigest(),
                 ),
                 patch,
                 edit,

@@ -85,7 +85,7 @@ def scaffold(index: Path, benchmark: str, repo: Path, baseline: str, *, patches:
 def _proposals(source: Source, guessed: Guess, limit: int) -> tuple[list[Proposal], list[str]]:
     if limit == 0:
         return [], []
-    names = mutable(list(source.files))
+    names = mutable(source.files, guessed.sources)
     if guessed.language != "python" or not names:
         return [], ["no faults proposed: that is possible for Python sources only; write them as patches by hand"]
     check_library()

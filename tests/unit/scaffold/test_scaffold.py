@@ -80,6 +80,13 @@ def test_patches_apply_and_are_single_faults(make_repo: MakeRepo, index: Path, t
         assert f"## {entry.id}\n" in review
 
 
+def test_tools_beside_the_program_get_no_fault(make_repo: MakeRepo, index: Path) -> None:
+    extra = {"tools/verify.py": "print(1 < 2)\n", "docs/conf.py": "x = 1 < 2\n", "setup.py": "y = 1 < 2\n"}
+    scaffold(index, "sums-1", make_repo({**PYTHON, **extra}), "main")
+    entries = patch_entries(load_benchmark(index, "sums-1"), "sums-1/mutations/faults")
+    assert {e.source for e in entries} == {"sums/calc.py", "sums/cli.py"}
+
+
 def test_the_same_baseline_gives_the_same_patches(make_repo: MakeRepo, index: Path) -> None:
     repo = make_repo(PYTHON)
     for name in ("one", "two"):
