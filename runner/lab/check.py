@@ -101,7 +101,7 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
     )
     try:
         owner = CONTESTANT if hidden else user
-        lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=owner)
+        lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=owner, carried=kit.benchmark.carried)
         set_up(kit, box, owner)
         if hidden:
             box.put_tree(hidden, "/oracle")

@@ -123,7 +123,9 @@ class Sprint:
             if progress.attempts or progress.head != self.baseline:
                 advance(box, self.mirror, progress.head, self.branch)
             else:
-                lay(box, self.mirror, self.baseline, self.branch, user=CONTESTANT)
+                lay(
+                    box, self.mirror, self.baseline, self.branch, user=CONTESTANT, carried=self.kit.benchmark.carried
+                )  # fmt: skip
             set_up(self.kit, box)
             self.run.event("agent_start", milestone=milestone.id, number=number)
             task = Task(box, self.mirror, milestone, number, brief, wall_s, logs, self.cancel, self.pod.attic)
@@ -141,8 +143,11 @@ class Sprint:
     def _copy_out(self, before: str, label: str) -> str:
         """The branch with all that was left uncommitted; a contestant's unusable tree leaves the last good head."""
         try:
-            taken = take_over(self.pod, self.mirror, self.run, self.kit.benchmark.entry.artifacts,
-                              base=self.baseline, branch=self.branch, message=label)  # fmt: skip
+            entry = self.kit.benchmark.entry
+            taken = take_over(
+                self.pod, self.mirror, self.run.bundle, base=self.baseline, branch=self.branch, message=label,
+                artifacts=entry.artifacts, artifacts_to=self.run.artifacts, carried=entry.carry,
+            )  # fmt: skip
         except ContestantError as error:
             self.run.event("copy_out", refused=str(error), head=before)
             return before

@@ -13,7 +13,6 @@ from runner.repo import Mirror, TreeLimits
 from runner.sandbox import copyout
 from runner.sandbox.box import Box
 from runner.sandbox.pod import Pod
-from runner.store.rundir import RunDir
 
 _SNAPSHOT_TIME = 1_767_225_600  # fixed, so that the same work is the same commit
 
@@ -27,22 +26,6 @@ class Taken:
 
 
 def take_over(
-    pod: Pod, mirror: Mirror, run: RunDir, artifacts: Sequence[str], *, base: str, branch: str, message: str
-) -> Taken:
-    """Into the run's folder: bundle and artifacts. The contestant must be dead; raises as ``take_over_tree``."""
-    return take_over_tree(
-        pod,
-        mirror,
-        run.bundle,
-        base=base,
-        branch=branch,
-        message=message,
-        artifacts=artifacts,
-        artifacts_to=run.artifacts,
-    )
-
-
-def take_over_tree(
     pod: Pod,
     mirror: Mirror,
     bundle: Path,
@@ -52,16 +35,24 @@ def take_over_tree(
     message: str,
     artifacts: Sequence[str] = (),
     artifacts_to: Path | None = None,
+    carried: Sequence[str] = (),
 ) -> Taken:
     """Snapshot, bundle, fetch one ref. The contestant must be dead.
 
+    ``artifacts`` are copied into ``artifacts_to``; ``carried`` files are no work of its own.
     Raises ContestantError where what it left cannot be used, RigError where the rig failed.
     """
     # The attic, a trusted container that outlives the contestant, where the pod has one.
     box = pod.attic or pod.trusted()
     try:
         info = copyout.snapshot(
-            box, base=base, branch=branch, message=message, artifacts=artifacts, when=_SNAPSHOT_TIME
+            box,
+            base=base,
+            branch=branch,
+            message=message,
+            artifacts=artifacts,
+            exclude=[f"/{name}" for name in carried],
+            when=_SNAPSHOT_TIME,
         )
         copyout.bundle(box, info, bundle)
         if artifacts_to is not None:
