@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from runner.cli import doctor, look, run, space, validate
+from runner.cli.entry import run_app
 from runner.cli.score import score_app
 
 app = typer.Typer(
@@ -41,17 +40,8 @@ def _top(version: bool = typer.Option(False, "--version", help="Print the versio
 
 
 def main() -> None:
-    """Entry point: typed errors become one sentence on stderr and their exit code."""
-    from runner.errors import BenchError
-
-    try:
-        app()
-    except BenchError as error:
-        typer.echo(f"bench: {error}", err=True)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("bench: stopped", err=True)
-        sys.exit(130)
+    """Entry point of ``bench``."""
+    run_app("bench", app)
 
 
 if __name__ == "__main__":
