@@ -12,7 +12,7 @@ from runner.errors import UsageError
 from runner.fleet.queue import Job
 from runner.gateway.client import Gateway
 from runner.gateway.limits import Caps
-from runner.gateway.providers import Provider, Providers, load_providers
+from runner.gateway.providers import Provider, Providers, load_providers, providers_file
 from runner.harness import known
 from runner.harness.base import Harness, Request
 from runner.lab.kit import Kit
@@ -41,7 +41,7 @@ class Arms:
     def __init__(self, benchmark: Benchmark, log: Path | None = None) -> None:
         self._benchmark = benchmark
         self._stack = ExitStack()
-        self._providers: Providers = load_providers(benchmark.home / "providers.yaml")
+        self._providers: Providers = load_providers(providers_file(benchmark.home))
         self._gateway: Gateway | None = None
         self._log = log
 

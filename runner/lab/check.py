@@ -12,6 +12,7 @@ from runner.lab.tree import TREE, Overlay, lay, protected_overlay, tree_digest
 from runner.repo import Mirror
 from runner.sandbox.box import Box, ExecResult
 from runner.sandbox.pod import Pod
+from runner.sandbox.transfer import NotCopied
 from runner.schema.entry import Command
 
 CONTESTANT = "1000:1000"
@@ -168,7 +169,7 @@ def _fetch(box: Box, path: str) -> bytes | None:
     target = path if path.startswith("/") else f"{TREE}/{path}"
     try:
         return box.get(target, limit_bytes=_REPORT_BYTES)
-    except RigError:
+    except NotCopied:
         return None
 
 

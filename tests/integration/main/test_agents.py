@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.integration.main.conftest import KEY, Bench, run_id_of
+from tests.integration.main.conftest import KEY, ROOT, Bench, run_id_of
 from tests.support.stub_llm import StubServer
 
 
@@ -48,8 +48,8 @@ def test_a_provider_that_fails_makes_the_run_invalid(
     bench: Bench, stub: StubServer, scenario: str, words: str, left_behind: Callable[[str], list[str]]
 ) -> None:
     point(bench, stub, scenario)
-    providers = bench.home / "providers.yaml"
-    providers.write_text(providers.read_text().replace("served: first", "served: exact"))
+    shipped = (ROOT / "registry" / "providers.yaml").read_text()
+    (bench.home / "providers.yaml").write_text(shipped.replace("served: first", "served: exact"))
     done = bench.run("llama-local/stub-model")
     assert done.code == 3, done.err
     (row,) = done.document["rows"]
