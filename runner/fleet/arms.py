@@ -58,8 +58,7 @@ class Arms:
         if allowed and provider.name not in [*allowed, "control"]:
             raise UsageError(f"{self._benchmark.id} allows only {', '.join(allowed)}, not {provider.name}")
         if provider.kind == "control":
-            if harness not in (None, "scripted") or effort is not None:
-                raise UsageError("a control has no other harness than scripted, and no effort")
+            # --harness and --effort are for the models beside it: a control has its own script and thinks nothing.
             controls.Control(model, self._benchmark)
             return Draft(Arm(provider=provider.name, model=model, harness="scripted", harness_version=controls.VERSION,
                              effort="none", role="control"))  # fmt: skip
