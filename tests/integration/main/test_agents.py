@@ -97,3 +97,14 @@ def test_the_key_is_nowhere(bench: Bench, stub: StubServer) -> None:
             texts.append(path.read_bytes().decode("utf-8", "replace"))
     assert not [form for form in forms if any(form in text for text in texts)]
     assert any(KEY in str(entry) for entry in stub.seen), "the stub must have seen the real key"
+
+
+def test_doctor_makes_one_tiny_completion(bench: Bench, stub: StubServer) -> None:
+    point(bench, stub, "talk")
+    done = bench("doctor", "--model", "llama-local/stub-model", "--registry", str(bench.index))
+    assert "answered in" in done.out, done.err
+    assert "as stub-model; price unknown" in done.out
+    point(bench, stub, "unauthorised")
+    done = bench("doctor", "--model", "llama-local/stub-model", "--registry", str(bench.index))
+    assert done.code == 3
+    assert "401" in done.err
