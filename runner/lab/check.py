@@ -84,7 +84,7 @@ def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckRe
 
     Raises RigError where the sandbox itself failed, Interrupted where somebody stopped the run.
     """
-    with Pod(kit.engine, kit.pod_spec(run_id, check.command.timeout_s + _GRACE_S)) as pod:
+    with Pod(kit.engine, kit.lab_spec(run_id, check.command.timeout_s + _GRACE_S)) as pod:
         if pod.spec.service is not None:
             pod.start_database()
         return check_in_pod(kit, pod, mirror, check)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.errors import RigError
+from runner.errors import ContestantError, RigError
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE, give_repository, lay
 from runner.repo import Mirror, TreeLimits
@@ -65,18 +65,24 @@ def take_over(
     return Taken(head, info)
 
 
-def advance(box: Box, mirror: Mirror, head: str, branch: str) -> None:
+def advance(box: Box, mirror: Mirror, head: str, branch: str, carried: Mapping[str, bytes]) -> None:
     """Before a further attempt: the work tree as it was left, with a new repository at what was copied out.
 
-    The contestant's own ``.git`` is thrown away: nothing planted in it lives on into the next attempt.
+    The contestant's own ``.git`` is thrown away: nothing planted in it lives on into the next attempt. Where its files
+    leave no room for that, the tree is laid out anew. Raises ContestantError where even that does not fit.
     """
-    script = f"if test -d {TREE} && ! test -L {TREE}; then rm -rf {TREE}/.git; else rm -rf {TREE}; exit 7; fi"
-    done = box.exec(["sh", "-c", script], timeout_s=120, user=CONTESTANT, cwd="/work")
-    if done.exit_code == 7:
-        lay(box, mirror, head, branch, user=CONTESTANT)
-    elif done.ok:
-        give_repository(box, mirror, head, branch, user=CONTESTANT)
-    else:
-        raise RigError(
-            f"the repository could not be renewed: {done.stderr.decode('utf-8', 'backslashreplace').strip()}"
-        )
+    script = f"test -d {TREE} && ! test -L {TREE} && rm -rf {TREE}/.git"
+    kept = box.exec(["sh", "-c", script], timeout_s=120, user=CONTESTANT, cwd="/work").ok
+    if kept:
+        try:
+            give_repository(box, mirror, head, branch, user=CONTESTANT)
+            return
+        except RigError:
+            if not box.alive():
+                raise
+    try:
+        lay(box, mirror, head, branch, user=CONTESTANT, carried=carried)
+    except RigError as error:
+        if not box.alive():
+            raise
+        raise ContestantError(f"its own files leave no room for another attempt: {error.what}") from None

@@ -87,6 +87,16 @@ def test_a_cap_is_the_contestants_limit(bench: Bench, stub: StubServer) -> None:
     assert "4 requests" in row["result"]["detail"]
 
 
+def test_a_full_disk_is_the_contestants_own_doing(bench: Bench, stub: StubServer) -> None:
+    """What fitted its disk is judged; that it leaves no room for a second attempt makes no run invalid."""
+    point(bench, stub, "fill")
+    done = bench.run("llama-local/stub-model")
+    assert done.code == 0, done.err
+    (row,) = done.document["rows"]
+    assert (row["cells"]["outcome"], row["result"]["cause"]) == ("fail@M01", "model")
+    assert [a["verify_exit"] for a in row["result"]["attempts"]] == [1, 1]
+
+
 def test_the_key_is_nowhere(bench: Bench, stub: StubServer) -> None:
     point(bench, stub, "tiny")
     done = bench.run("llama-local/stub-model")
