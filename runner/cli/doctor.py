@@ -36,9 +36,9 @@ def doctor(
 def _ask(model: str, registry: Path, json: bool) -> None:
     """One tiny real completion; raises ProviderError with the fix where it fails."""
     from runner.gateway.probe import probe
-    from runner.gateway.providers import load_providers
+    from runner.gateway.providers import load_providers, providers_file
 
-    provider, name = load_providers(registry.resolve().parent / "providers.yaml").resolve(model)
+    provider, name = load_providers(providers_file(registry.resolve().parent)).resolve(model)
     found = probe(provider, name)
     price = "price known" if found.price_known else "price unknown: cost will be -"
     served = found.served or "not named in the answer"

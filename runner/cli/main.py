@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
 from runner.cli import doctor, look, new, run, space, validate
+from runner.cli.entry import run_app
 from runner.cli.score import score_app
 
 app = typer.Typer(
@@ -16,6 +15,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run.run)
@@ -41,17 +41,8 @@ def _top(version: bool = typer.Option(False, "--version", help="Print the versio
 
 
 def main() -> None:
-    """Entry point: typed errors become one sentence on stderr and their exit code."""
-    from runner.errors import BenchError
-
-    try:
-        app()
-    except BenchError as error:
-        typer.echo(f"bench: {error}", err=True)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("bench: stopped", err=True)
-        sys.exit(130)
+    """Entry point of ``bench``."""
+    run_app("bench", app)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from runner.cli.entry import run_app
 from runner.cli.options import DEFAULT_REGISTRY, Registry
 
 score_app = typer.Typer(
@@ -16,6 +16,7 @@ score_app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -42,13 +43,4 @@ def gates(
 
 def main() -> None:
     """Entry point of ``bench-score``."""
-    from runner.errors import BenchError
-
-    try:
-        score_app()
-    except BenchError as error:
-        typer.echo(f"bench-score: {error}", err=True)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("bench-score: stopped", err=True)
-        sys.exit(130)
+    run_app("bench-score", score_app)

@@ -12,7 +12,7 @@ from runner.errors import UsageError
 from runner.fleet.queue import Job
 from runner.gateway.client import Gateway
 from runner.gateway.limits import Caps
-from runner.gateway.providers import Provider, Providers, load_providers
+from runner.gateway.providers import Provider, Providers, load_providers, providers_file
 from runner.harness import known
 from runner.harness.base import Harness, Request
 from runner.lab.kit import Kit
@@ -41,7 +41,7 @@ class Arms:
     def __init__(self, benchmark: Benchmark, log: Path | None = None) -> None:
         self._benchmark = benchmark
         self._stack = ExitStack()
-        self._providers: Providers = load_providers(benchmark.home / "providers.yaml")
+        self._providers: Providers = load_providers(providers_file(benchmark.home))
         self._gateway: Gateway | None = None
         self._log = log
 
@@ -58,8 +58,7 @@ class Arms:
         if allowed and provider.name not in [*allowed, "control"]:
             raise UsageError(f"{self._benchmark.id} allows only {', '.join(allowed)}, not {provider.name}")
         if provider.kind == "control":
-            if harness not in (None, "scripted") or effort is not None:
-                raise UsageError("a control has no other harness than scripted, and no effort")
+            # --harness and --effort are for the models beside it: a control has its own script and thinks nothing.
             controls.Control(model, self._benchmark)
             return Draft(Arm(provider=provider.name, model=model, harness="scripted", harness_version=controls.VERSION,
                              effort="none", role="control"))  # fmt: skip

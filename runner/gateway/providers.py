@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError, field_validator, model_validator
 
+import runner
 from runner.errors import ConfigError, UsageError
 from runner.schema.base import Strict
 from runner.schema.entry import Limits
@@ -140,6 +141,13 @@ class Providers(Strict):
 
             weights(model)
         return provider, model
+
+
+def providers_file(registry_folder: Path) -> Path:
+    """``providers.yaml`` beside the registry; where there is none, the one that the runner ships."""
+    package = Path(runner.__file__).parent
+    shipped = [package / "_providers.yaml", package.parent / "registry" / "providers.yaml"]
+    return next((path for path in [registry_folder / "providers.yaml", *shipped] if path.is_file()), shipped[-1])
 
 
 def load_providers(path: Path) -> Providers:

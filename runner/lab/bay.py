@@ -48,7 +48,7 @@ class Bay:
 
     def __init__(self, kit: Kit, mirror: Mirror, run_id: str) -> None:
         self._kit, self._mirror, self._run_id = kit, mirror, run_id
-        self._pod = Pod(kit.engine, kit.pod_spec(run_id, _DEADLINE_S))
+        self._pod = Pod(kit.engine, kit.lab_spec(run_id, _DEADLINE_S))
         self._used = False
 
     def __enter__(self) -> Self:

@@ -12,6 +12,7 @@ from runner.lab.tree import TREE, Overlay, lay, protected_overlay, tree_digest
 from runner.repo import Mirror
 from runner.sandbox.box import Box, ExecResult
 from runner.sandbox.pod import Pod
+from runner.sandbox.transfer import NotCopied
 from runner.schema.entry import Command
 
 CONTESTANT = "1000:1000"
@@ -83,7 +84,7 @@ def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckRe
 
     Raises RigError where the sandbox itself failed, Interrupted where somebody stopped the run.
     """
-    with Pod(kit.engine, kit.pod_spec(run_id, check.command.timeout_s + _GRACE_S)) as pod:
+    with Pod(kit.engine, kit.lab_spec(run_id, check.command.timeout_s + _GRACE_S)) as pod:
         if pod.spec.service is not None:
             pod.start_database()
         return check_in_pod(kit, pod, mirror, check)
@@ -101,7 +102,7 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
     )
     try:
         owner = CONTESTANT if hidden else user
-        lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=owner)
+        lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=owner, carried=kit.benchmark.carried)
         set_up(kit, box, owner)
         if hidden:
             box.put_tree(hidden, "/oracle")
@@ -168,7 +169,7 @@ def _fetch(box: Box, path: str) -> bytes | None:
     target = path if path.startswith("/") else f"{TREE}/{path}"
     try:
         return box.get(target, limit_bytes=_REPORT_BYTES)
-    except RigError:
+    except NotCopied:
         return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from runner.registry.benchmark import Benchmark
@@ -57,6 +57,13 @@ class Kit:
             memory_mb=database.memory_mb,
             size_mb=database.size_mb,
         )
+
+    def lab_spec(self, run_id: str, deadline_s: float) -> PodSpec:
+        """A pod for checks. A tree needs more room there than its contestant had: its objects are packed and unpacked
+        beside it, and whatever fitted a contestant's disk must be judged, not end as a failure of the rig.
+        """
+        spec = self.pod_spec(run_id, deadline_s)
+        return replace(spec, work_mb=3 * spec.work_mb + 64)
 
     def pod_spec(self, run_id: str, deadline_s: float, *, gateway_socket_dir: Path | None = None) -> PodSpec:
         return PodSpec(

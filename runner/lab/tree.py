@@ -48,9 +48,22 @@ def protected_overlay(mirror: Mirror, baseline: str, commit: str, protected: Seq
     return overlay
 
 
-def lay(box: Box, mirror: Mirror, commit: str, branch: str, *, overlay: Overlay | None = None, user: str) -> None:
-    """Put the tree at ``/work/repo`` with a repository in which ``branch`` is checked out at ``commit``."""
-    extra = {**(overlay or {}), _BUNDLE: ("100644", mirror.bundled(commit, "refs/bench/lay"))}
+def lay(
+    box: Box,
+    mirror: Mirror,
+    commit: str,
+    branch: str,
+    *,
+    user: str,
+    overlay: Overlay | None = None,
+    carried: Mapping[str, bytes] | None = None,
+) -> None:
+    """Put the tree at ``/work/repo`` with a repository in which ``branch`` is checked out at ``commit``.
+
+    ``carried``: ignored files that a clone does not bring.
+    """
+    more = {name.encode(): ("100644", content) for name, content in (carried or {}).items()}
+    extra = {**more, **(overlay or {}), _BUNDLE: ("100644", mirror.bundled(commit, "refs/bench/lay"))}
     _run(box, _LAY, mirror.tar(commit, overlay=extra), commit, branch, user)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.errors import ConfigError
+from runner.registry.carry import read_carried
 from runner.registry.load import pick, read_entries
 from runner.schema.base import digest
 from runner.schema.entry import Entry
@@ -23,6 +24,7 @@ class Benchmark:
     source: Path
     files: dict[str, str]
     hash: str
+    carried: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -68,7 +70,10 @@ def load_benchmark(index: Path, benchmark: str) -> Benchmark:
             raise ConfigError(f"{index}: {entry.id}: {key}: there is no {path}")
         for found in _walk(path):
             files[found.relative_to(home).as_posix() if found.is_relative_to(home) else str(found)] = file_hash(found)
+    carried = read_carried(source, entry.carry)
+    files |= {f"carry:{name}": hashlib.sha256(content).hexdigest() for name, content in carried.items()}
     return Benchmark(
+        carried=carried,
         entry=entry,
         index=index,
         home=home,

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.errors import RigError
+from runner.errors import ContestantError, RigError
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE, give_repository, lay
 from runner.repo import Mirror, TreeLimits
 from runner.sandbox import copyout
 from runner.sandbox.box import Box
 from runner.sandbox.pod import Pod
-from runner.store.rundir import RunDir
 
 _SNAPSHOT_TIME = 1_767_225_600  # fixed, so that the same work is the same commit
 
@@ -27,22 +26,6 @@ class Taken:
 
 
 def take_over(
-    pod: Pod, mirror: Mirror, run: RunDir, artifacts: Sequence[str], *, base: str, branch: str, message: str
-) -> Taken:
-    """Into the run's folder: bundle and artifacts. The contestant must be dead; raises as ``take_over_tree``."""
-    return take_over_tree(
-        pod,
-        mirror,
-        run.bundle,
-        base=base,
-        branch=branch,
-        message=message,
-        artifacts=artifacts,
-        artifacts_to=run.artifacts,
-    )
-
-
-def take_over_tree(
     pod: Pod,
     mirror: Mirror,
     bundle: Path,
@@ -52,16 +35,24 @@ def take_over_tree(
     message: str,
     artifacts: Sequence[str] = (),
     artifacts_to: Path | None = None,
+    carried: Sequence[str] = (),
 ) -> Taken:
     """Snapshot, bundle, fetch one ref. The contestant must be dead.
 
+    ``artifacts`` are copied into ``artifacts_to``; ``carried`` files are no work of its own.
     Raises ContestantError where what it left cannot be used, RigError where the rig failed.
     """
     # The attic, a trusted container that outlives the contestant, where the pod has one.
     box = pod.attic or pod.trusted()
     try:
         info = copyout.snapshot(
-            box, base=base, branch=branch, message=message, artifacts=artifacts, when=_SNAPSHOT_TIME
+            box,
+            base=base,
+            branch=branch,
+            message=message,
+            artifacts=artifacts,
+            exclude=[f"/{name}" for name in carried],
+            when=_SNAPSHOT_TIME,
         )
         copyout.bundle(box, info, bundle)
         if artifacts_to is not None:
@@ -74,18 +65,24 @@ def take_over_tree(
     return Taken(head, info)
 
 
-def advance(box: Box, mirror: Mirror, head: str, branch: str) -> None:
+def advance(box: Box, mirror: Mirror, head: str, branch: str, carried: Mapping[str, bytes]) -> None:
     """Before a further attempt: the work tree as it was left, with a new repository at what was copied out.
 
-    The contestant's own ``.git`` is thrown away: nothing planted in it lives on into the next attempt.
+    The contestant's own ``.git`` is thrown away: nothing planted in it lives on into the next attempt. Where its files
+    leave no room for that, the tree is laid out anew. Raises ContestantError where even that does not fit.
     """
-    script = f"if test -d {TREE} && ! test -L {TREE}; then rm -rf {TREE}/.git; else rm -rf {TREE}; exit 7; fi"
-    done = box.exec(["sh", "-c", script], timeout_s=120, user=CONTESTANT, cwd="/work")
-    if done.exit_code == 7:
-        lay(box, mirror, head, branch, user=CONTESTANT)
-    elif done.ok:
-        give_repository(box, mirror, head, branch, user=CONTESTANT)
-    else:
-        raise RigError(
-            f"the repository could not be renewed: {done.stderr.decode('utf-8', 'backslashreplace').strip()}"
-        )
+    script = f"test -d {TREE} && ! test -L {TREE} && rm -rf {TREE}/.git"
+    kept = box.exec(["sh", "-c", script], timeout_s=120, user=CONTESTANT, cwd="/work").ok
+    if kept:
+        try:
+            give_repository(box, mirror, head, branch, user=CONTESTANT)
+            return
+        except RigError:
+            if not box.alive():
+                raise
+    try:
+        lay(box, mirror, head, branch, user=CONTESTANT, carried=carried)
+    except RigError as error:
+        if not box.alive():
+            raise
+        raise ContestantError(f"its own files leave no room for another attempt: {error.what}") from None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 
 from runner.lab.kit import Kit
 from runner.repo import Mirror
 from runner.report.detail import write_detail
+from runner.report.human import write_report
 from runner.report.row import row
 from runner.schema.cell import Cell
 from runner.schema.history import HistoryRecord
@@ -73,6 +75,10 @@ def write_result(
     cells = row(result, report=run.path.name, series=lock.series)
     detail = write_detail(lock, result, measured.scores, {c: cells[c] for c in entry.history_columns})
     write_atomic(run.path / "detail.md", detail.encode("utf-8"))
+    target = kit.benchmark.reports_dir / f"{run.path.name}.md"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    link = os.path.relpath(run.path / "detail.md", target.parent)
+    write_atomic(target, write_report(lock, result, measured.scores, entry.title, link).encode("utf-8"))
     return result
 
 

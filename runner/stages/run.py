@@ -15,7 +15,6 @@ from runner import __version__
 from runner.errors import BenchError, Interrupted
 from runner.lab.baseline import prove_baseline
 from runner.lab.kit import Kit
-from runner.registry.certificate import proof_of
 from runner.repo import Mirror
 from runner.sandbox.pod import Pod
 from runner.schema.arm import Arm
@@ -28,6 +27,7 @@ from runner.sprint.brief import templates_hash
 from runner.sprint.driver import Progress, Sprint
 from runner.sprint.worker import Contestant
 from runner.stages.conclude import Measured, publish, write_result
+from runner.store.certificates import proof_of
 from runner.store.clock import new_run_id
 from runner.store.rundir import Listener, RunDir
 from runner.store.space import check_space
@@ -133,7 +133,7 @@ def _prepare(kit: Kit, order: Order, on_event: Listener) -> tuple[RunDir, Mirror
         templates=templates_hash(),
         series=digest([benchmark.hash, entry.formula, templates_hash(), order.arm.harness_version, limits]),
         engine=kit.engine_facts(),
-        certificate=proof_of(benchmark),
+        certificate=proof_of(benchmark.runs_dir, benchmark.id, benchmark.hash),
     )
     run = RunDir.create(benchmark.runs_dir, name, lock, on_event)
     run.event("run_start", benchmark=benchmark.id, arm=order.arm.label, sample=order.sample)

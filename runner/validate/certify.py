@@ -8,12 +8,12 @@ from pathlib import Path
 
 from runner import __version__
 from runner.lab.kit import Kit
-from runner.registry.certificate import certificate_path
 from runner.registry.frozen import changes, frozen_file
 from runner.registry.manifests import solutions
 from runner.repo import Mirror
 from runner.schema.certificate import Certificate, Claim
 from runner.scoring.patches import PatchFails, reference_commit
+from runner.store.certificates import certificate_path
 from runner.store.clock import new_run_id
 from runner.store.files import write_record
 from runner.validate.baseline import prove_baseline_claims
@@ -69,7 +69,7 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
 
 
 def store(kit: Kit, certificate: Certificate) -> Path:
-    path = certificate_path(kit.benchmark)
+    path = certificate_path(kit.benchmark.runs_dir, kit.benchmark.id, kit.benchmark.hash)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_record(path, certificate)
     return path

@@ -10,7 +10,7 @@ from runner.sandbox.pod import Pod
 from runner.schema.certificate import Claim
 from runner.scoring.gates import measure_gates
 from runner.sprint.controls import Saboteur
-from runner.sprint.takeover import take_over_tree
+from runner.sprint.takeover import take_over
 from runner.sprint.worker import Task
 from runner.validate.bench import Bench
 
@@ -27,7 +27,7 @@ def prove_saboteur(bench: Bench) -> list[Claim]:
         Saboteur(bench.kit.benchmark).work(task)
         box.remove()
         bundle = bench.folder / "saboteur.bundle"
-        taken = take_over_tree(pod, bench.mirror, bundle, base=bench.baseline, branch=BRANCH, message="saboteur")
+        taken = take_over(pod, bench.mirror, bundle, base=bench.baseline, branch=BRANCH, message="saboteur")
     gates = {g.id: g.passed for g in measure_gates(bench.branch(taken.head), None, lambda gate: None).gates}
     wrong = [name for name in ("ci", "scope") if gates.get(name) is not False]
     return [

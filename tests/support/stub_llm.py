@@ -32,6 +32,7 @@ DONE: Step = {"say": "Done."}
 SCENARIOS: dict[str, list[Step]] = {
     "happy": [WRITE, RUN, DONE],
     "talk": [DONE],
+    "fill": [{"tool": ("bash", {"command": "head -c 55000000 /dev/urandom > src/big.bin"})}, DONE],
     # both milestones of the tiny benchmark
     "tiny": [
         {

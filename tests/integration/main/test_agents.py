@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.integration.main.conftest import KEY, Bench, run_id_of
+from tests.integration.main.conftest import KEY, ROOT, Bench, run_id_of
 from tests.support.stub_llm import StubServer
 
 
@@ -48,8 +48,8 @@ def test_a_provider_that_fails_makes_the_run_invalid(
     bench: Bench, stub: StubServer, scenario: str, words: str, left_behind: Callable[[str], list[str]]
 ) -> None:
     point(bench, stub, scenario)
-    providers = bench.home / "providers.yaml"
-    providers.write_text(providers.read_text().replace("served: first", "served: exact"))
+    shipped = (ROOT / "registry" / "providers.yaml").read_text()
+    (bench.home / "providers.yaml").write_text(shipped.replace("served: first", "served: exact"))
     done = bench.run("llama-local/stub-model")
     assert done.code == 3, done.err
     (row,) = done.document["rows"]
@@ -87,6 +87,16 @@ def test_a_cap_is_the_contestants_limit(bench: Bench, stub: StubServer) -> None:
     assert "4 requests" in row["result"]["detail"]
 
 
+def test_a_full_disk_is_the_contestants_own_doing(bench: Bench, stub: StubServer) -> None:
+    """What fitted its disk is judged; that it leaves no room for a second attempt makes no run invalid."""
+    point(bench, stub, "fill")
+    done = bench.run("llama-local/stub-model")
+    assert done.code == 0, done.err
+    (row,) = done.document["rows"]
+    assert (row["cells"]["outcome"], row["result"]["cause"]) == ("fail@M01", "model")
+    assert [a["verify_exit"] for a in row["result"]["attempts"]] == [1, 1]
+
+
 def test_the_key_is_nowhere(bench: Bench, stub: StubServer) -> None:
     point(bench, stub, "tiny")
     done = bench.run("llama-local/stub-model")
@@ -97,3 +107,14 @@ def test_the_key_is_nowhere(bench: Bench, stub: StubServer) -> None:
             texts.append(path.read_bytes().decode("utf-8", "replace"))
     assert not [form for form in forms if any(form in text for text in texts)]
     assert any(KEY in str(entry) for entry in stub.seen), "the stub must have seen the real key"
+
+
+def test_doctor_makes_one_tiny_completion(bench: Bench, stub: StubServer) -> None:
+    point(bench, stub, "talk")
+    done = bench("doctor", "--model", "llama-local/stub-model", "--registry", str(bench.index))
+    assert "answered in" in done.out, done.err
+    assert "as stub-model; price unknown" in done.out
+    point(bench, stub, "unauthorised")
+    done = bench("doctor", "--model", "llama-local/stub-model", "--registry", str(bench.index))
+    assert done.code == 3
+    assert "401" in done.err

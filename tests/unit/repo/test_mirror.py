@@ -77,11 +77,14 @@ def bundle_of(clone: Path, tmp_path: Path, ref: str = "bench/x") -> Path:
 def test_a_folder_is_one_commit_that_depends_on_content_alone(program: Path, tmp_path: Path) -> None:
     first = folder_commit(program, tmp_path)
     os.utime(program / "src" / "a.py", (1, 1))
-    (tmp_path / "probe.git").rename(tmp_path / "other.git")
     assert folder_commit(program, tmp_path) == first
     (program / "src" / "a.py").write_text("a = 2\n")
-    (tmp_path / "probe.git").rename(tmp_path / "third.git")
     assert folder_commit(program, tmp_path) != first
+
+
+def test_a_baseline_that_is_refused_leaves_nothing(program: Path, tmp_path: Path) -> None:
+    folder_commit(program, tmp_path)
+    assert not (tmp_path / "probe.git").exists()
 
 
 def test_ignored_files_are_not_in_the_baseline_and_modes_are(mirror: tuple[Mirror, str]) -> None:

@@ -1,23 +1,22 @@
-"""Where the proof of a benchmark lies."""
+"""Where the proofs of benchmarks lie, beside the runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from runner.registry.benchmark import Benchmark
 from runner.schema.base import digest
 from runner.schema.certificate import Certificate
 from runner.store.files import read_record
 
 
-def certificate_path(benchmark: Benchmark) -> Path:
-    """The certificate of this very benchmark, all its files as they are."""
-    return benchmark.runs_dir.parent / "certificates" / f"{benchmark.id}-{benchmark.hash[:16]}.json"
+def certificate_path(runs_dir: Path, benchmark: str, benchmark_hash: str) -> Path:
+    """The certificate of a benchmark with exactly these files."""
+    return runs_dir.parent / "certificates" / f"{benchmark}-{benchmark_hash[:16]}.json"
 
 
-def proof_of(benchmark: Benchmark) -> str | None:
+def proof_of(runs_dir: Path, benchmark: str, benchmark_hash: str) -> str | None:
     """The hash of its certificate where every claim was proven on this machine; it goes into every row."""
-    path = certificate_path(benchmark)
+    path = certificate_path(runs_dir, benchmark, benchmark_hash)
     if not path.exists():
         return None
     certificate = read_record(path, Certificate)

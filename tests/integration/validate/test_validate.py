@@ -1,0 +1,194 @@
+"""`bench validate` proves a sound benchmark; breaking one claim by hand turns it red with the right sentence."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from runner.errors import ConfigError
+from runner.lab.prepare import prepare_kit
+from runner.registry.benchmark import load_benchmark
+from runner.registry.frozen import check_frozen, freeze
+from runner.registry.manifests import solutions
+from runner.repo import Mirror
+from runner.sandbox.engine import Engine, connect
+from runner.schema.certificate import Claim
+from runner.scoring.patches import reference_commit
+from runner.validate.baseline import prove_baseline_claims
+from runner.validate.bench import Bench
+from runner.validate.certify import frozen_claim
+from runner.validate.commands import prove_commands
+from runner.validate.determinism import prove_determinism
+from runner.validate.leaks import prove_no_leaks
+from runner.validate.patches import prove_patches
+from runner.validate.solutions import prove_solutions
+
+MINI = Path(__file__).parents[2] / "support" / "mini"
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with connect() as found:
+        yield found
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    target = tmp_path / "registry"
+    shutil.copytree(MINI, target, ignore=shutil.ignore_patterns(".bench", "__pycache__"))
+    return target
+
+
+def change(home: Path, **keys: Any) -> None:
+    head, body, rest = (home / "index.md").read_text().split("---\n", 2)
+    data = yaml.safe_load(body)
+    data["benchmarks"][0].update(keys)
+    (home / "index.md").write_text(f"{head}---\n{yaml.safe_dump(data)}---\n{rest}")
+
+
+def opened(engine: Engine, home: Path) -> Bench:
+    benchmark = load_benchmark(home / "index.md", "mini")
+    folder = home.parent / "work"
+    folder.mkdir()
+    mirror, baseline = Mirror.create(folder / "mirror.git", benchmark.source, benchmark.entry.baseline)
+    kit = prepare_kit(engine, benchmark, lambda line: None)
+    reference = reference_commit(benchmark, mirror, baseline)
+    return Bench(kit, mirror, baseline, reference, "validate-test", folder, lambda line: None)
+
+
+def red(claims: list[Claim]) -> dict[str, str]:
+    return {claim.id: claim.sentence for claim in claims if not claim.ok}
+
+
+def test_a_sound_benchmark_is_proven_and_its_certificate_goes_into_the_rows(home: Path) -> None:
+    def bench(*argv: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "runner.cli.main", *argv, "--registry", str(home / "index.md"), "--json"]
+        return subprocess.run(command, capture_output=True, text=True, cwd=MINI.parents[2], timeout=600)
+
+    done = bench("validate", "mini", "--freeze")
+    (certificate,) = json.loads(done.stdout)
+    assert red([Claim.model_validate(c) for c in certificate["claims"]]) == {}, done.stderr
+    assert done.returncode == 0
+    assert certificate["matrix"]["add-wrong"] == ["add.txtar"]
+    order = next(c for c in certificate["claims"] if c["id"] == "order")
+    assert "nop 0.0 < one-case" in order["sentence"]
+    ran = bench("run", "mini", "-m", "control/reference", "--full")
+    assert ran.returncode == 0, ran.stderr
+    (row,) = json.loads(ran.stdout)["rows"]
+    assert (row["cells"]["outcome"], row["cells"]["code"]) == ("pass", "100.0")
+    history = (home / ".bench" / "history.jsonl").read_text()
+    assert json.loads(history.splitlines()[0])["certificate"]
+    # frozen: one changed file is refused by name, for validate and for run
+    (home / "etalon" / "add.txtar").write_text("changed\n")
+    refused = bench("run", "mini", "-m", "control/nop")
+    assert refused.returncode == 2
+    assert "etalon/add.txtar differs from what was frozen" in refused.stderr
+
+
+def test_an_unfrozen_benchmark_is_not_proven(engine: Engine, home: Path) -> None:
+    kit = opened(engine, home).kit
+    assert "is not frozen" in frozen_claim(kit).sentence
+    freeze(kit.benchmark)
+    assert frozen_claim(kit).ok
+    (home / "faults" / "sub-plus.patch").write_text("changed\n")
+    with pytest.raises(ConfigError, match=r"faults/sub-plus\.patch differs"):
+        check_frozen(load_benchmark(home / "index.md", "mini"))
+
+
+def test_a_patch_that_no_longer_applies(engine: Engine, home: Path) -> None:
+    patch = home / "faults" / "sub-plus.patch"
+    patch.write_text(patch.read_text().replace("left - right", "left % right"))
+    assert "sub-plus does not apply" in red(prove_patches(opened(engine, home), 1).claims)["apply"]
+
+
+def test_a_placebo_that_bites(engine: Engine, home: Path) -> None:
+    shutil.copy(home / "held-out" / "refuse-words.patch", home / "placebos" / "comment.patch")
+    claims = red(prove_patches(opened(engine, home), 1).claims)
+    assert "change no behaviour: comment" in claims["controls"]
+    assert "stands in held-out too" in claims["disjoint"]
+
+
+def test_overlapping_sets_and_wrong_killers(engine: Engine, home: Path) -> None:
+    shutil.copy(home / "probes" / "add-wrong.patch", home / "faults" / "add-minus.patch")
+    manifest = home / "faults" / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("killers: [sub.txtar]", "killers: [refuse.txtar]"))
+    claims = red(prove_patches(opened(engine, home), 1).claims)
+    assert "add-minus of faults stands in probes too" in claims["disjoint"]
+    assert "sub-plus is not noticed by refuse.txtar" in claims["faults"]
+
+
+def test_an_etalon_case_without_a_probe_of_its_own(engine: Engine, home: Path) -> None:
+    (home / "probes" / "sub-wrong.patch").unlink()
+    manifest = home / "probes" / "manifest.yaml"
+    manifest.write_text("".join(x for x in manifest.read_text().splitlines(True) if "sub-wrong" not in x))
+    assert "sub.txtar has no probe of its own" in red(prove_patches(opened(engine, home), 1).claims)["own-probe"]
+
+
+def test_a_missing_tool_and_an_oracle_that_runs_too_little(engine: Engine, home: Path) -> None:
+    commands = {
+        "ci": {"argv": ["python3", "tools/run_cases.py"]},
+        "lint": {"argv": ["no-such-linter", "."]},
+        "cases": {
+            "argv": ["sh", "-c", "rm cases/add.txtar; python3 tools/run_cases.py"],
+            "env": {"REPORT": "/out/cases.xml"},
+        },
+    }
+    change(home, commands=commands)
+    claims, tools = prove_commands(opened(engine, home))
+    assert "commands.lint: the image has no 'no-such-linter'" in red(claims)["exist"]
+    assert "executed 2 cases of 3" in red(claims)["oracle"]
+    assert tools["python3"].startswith("Python 3")
+
+
+def test_a_red_baseline_and_one_with_nothing_to_do(engine: Engine, home: Path) -> None:
+    done = [{"id": "M01", "file": "plan/M01.md", "verify": {"argv": ["true"]}}]
+    change(
+        home,
+        milestones=done,
+        commands={"ci": {"argv": ["sh", "-c", "echo broken; exit 1"]}, "cases": {"argv": ["true"]}},
+    )
+    claims = red(prove_baseline_claims(opened(engine, home)))
+    assert "CI is red on the baseline (exit 1): broken" in claims["ci"]
+    assert "there is nothing to measure" in claims["verify"]
+
+
+def test_a_flaky_check_is_named(engine: Engine, home: Path) -> None:
+    coin = ["python3", "-c", "import os, sys; sys.exit(os.urandom(1)[0] % 2)"]
+    change(home, commands={"ci": {"argv": coin}, "cases": {"argv": ["python3", "tools/run_cases.py"]}})
+    bench = opened(engine, home)
+    found = [red(prove_determinism(bench, seed)) for seed in range(6)]  # misses one in 4,000 times
+    assert any("flaky, and so in quarantine: ci (exit 0 | exit 1)" in claims.get("repeat", "") for claims in found)
+
+
+def test_a_leak_is_found_by_its_content(engine: Engine, home: Path) -> None:
+    bench = opened(engine, home)
+    assert red(prove_no_leaks(bench)) == {}
+    shutil.copy(home / "program" / "tools" / "verify.sh", home / "etalon" / "hidden.txtar")
+    (home / "etalon" / "hidden.txtar").write_text((home / "program" / "plan" / "index.md").read_text() + "\n")
+    reachable = Bench(
+        bench.kit, bench.mirror, bench.reference or "", bench.reference, "leak", bench.folder, bench.announce
+    )
+    assert red(prove_no_leaks(reachable)) == {}  # what the baseline itself shows is not hidden
+
+
+def test_a_solution_that_lands_elsewhere(engine: Engine, home: Path) -> None:
+    manifest = home / "graded" / "manifest.yaml"
+    manifest.write_text(
+        "gap: 50\nsolutions:\n"
+        "- {id: nop, patches: [], expect: {outcome: pass, gates: {scope: false}, killed: [50, 100]}}\n"
+        "- {id: one-case, patches: [], corpus: one-case}\n"
+    )
+    bench = opened(engine, home)
+    claims = red(prove_solutions(bench, "graded", solutions(bench.kit.benchmark, "graded"), home / "graded"))
+    assert "outcome fail@M01, expected pass" in claims["graded-nop"]
+    assert "gate scope passes, expected to fail" in claims["graded-nop"]
+    assert "kills 0.0 %" in claims["graded-nop"]
+    assert "is not 50 points above" in claims["order"]

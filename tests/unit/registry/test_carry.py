@@ -1,0 +1,42 @@
+"""Carried files reach a contestant: what looks like a secret is refused, and never shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.errors import ConfigError
+from runner.registry.carry import read_carried
+
+
+def test_a_marker_is_carried(tmp_path: Path) -> None:
+    (tmp_path / ".vault").write_text("here\n")
+    assert read_carried(tmp_path, [".vault"], {}) == {".vault": b"here\n"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nx",
+        "KEY=sk-abcdefghijklmnopqrstuvwxyz",
+        "AKIAABCDEFGHIJKLMNOP",
+        "token ghp_abcdefghijklmnopqrstuv",
+        "value of the variable: correct-horse-battery",
+    ],
+)
+def test_a_secret_is_refused_without_being_shown(tmp_path: Path, content: str) -> None:
+    (tmp_path / ".env").write_text(content)
+    with pytest.raises(ConfigError, match=r"\.env seems to hold") as error:
+        read_carried(tmp_path, [".env"], {"MY_API_KEY": "correct-horse-battery"})
+    assert content.split()[-1] not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["missing", "../outside", "/etc/passwd", "folder", "link"])
+def test_only_regular_files_below_the_source(tmp_path: Path, name: str) -> None:
+    source = tmp_path / "source"
+    (source / "folder").mkdir(parents=True)
+    (tmp_path / "outside").write_text("x")
+    (source / "link").symlink_to("/etc/passwd")
+    with pytest.raises(ConfigError, match="no regular file"):
+        read_carried(source, [name], {})
