@@ -36,6 +36,10 @@ _HARDENED = [
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 
 
+class GitTimeout(RigError):
+    """Git did not end in its time: a busy machine, not a broken repository."""
+
+
 def clean_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for a git child: nothing inherited that redirects git, no user or system configuration."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
@@ -76,7 +80,7 @@ def git(
     except FileNotFoundError:
         raise ConfigError("git is not installed", "apt-get install git") from None
     except subprocess.TimeoutExpired:
-        raise RigError(f"git {_word(arguments)} did not end within {timeout_s:.0f} s") from None
+        raise GitTimeout(f"git {_word(arguments)} did not end within {timeout_s:.0f} s") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
         raise RigError(f"git {_word(arguments)} failed: {said[-1] if said else f'exit {done.returncode}'}")

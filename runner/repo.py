@@ -15,8 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.errors import ConfigError, ContestantError, RigError
-from runner.hostgit import FIXED_IDENTITY, check_ref, git, printable, records
+from runner.errors import ConfigError, ContestantError, DiskFull, RigError
+from runner.hostgit import FIXED_IDENTITY, GitTimeout, check_ref, git, printable, records
+
+_ROOM = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,13 @@ class Mirror:
             )  # fmt: skip
             self.git("fsck", "--strict", "--no-dangling", "--no-reflogs", "--connectivity-only", ref)
             self.git("fsck", "--no-dangling", "--no-reflogs", ref)
+        except GitTimeout:
+            raise
         except RigError as error:
+            if shutil.disk_usage(self.path).free < 2 * bundle.stat().st_size + _ROOM:
+                raise DiskFull(
+                    f"no space left to take a branch over into {self.path}", "free some, then run again"
+                ) from None
             raise ContestantError(f"the branch cannot be taken over: {error.what}") from None
         head = self.head(ref)
         limits.check(self, head)

@@ -23,7 +23,11 @@ _HOP_BY_HOP = {
     "transfer-encoding",
     "upgrade",
 }
-_NOT_UP = _HOP_BY_HOP | {"host", "content-length", "authorization", "x-api-key", "cookie", "expect", "forwarded"}
+_NOT_UP = (
+    _HOP_BY_HOP
+    | {"host", "content-length", "authorization", "x-api-key", "cookie", "expect", "forwarded"}
+    | {"openai-organization", "openai-project"}
+)
 _NOT_DOWN = _HOP_BY_HOP | {"set-cookie", "content-length", "alt-svc", "strict-transport-security", "server"}
 READABLE = ("gzip", "deflate", "identity")
 """Encodings whose usage can be read in passing; the agent's wish is narrowed to these."""

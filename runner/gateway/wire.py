@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from dataclasses import dataclass
 from typing import Any
 
 from runner.schema.ledger import Wire
+
+MAX_PLAIN = 256 << 20
+"""Bytes of a request, unpacked."""
 
 ROUTES: dict[tuple[str, str], Wire] = {
     ("POST", "/chat/completions"): "chat",
@@ -64,7 +66,7 @@ def read_request(wire: Wire, body: bytes, encoding: str | None) -> Asked:
     """Look into a request; only a streamed chat request without usage is changed, and only by that option."""
     plain = _plain(body, encoding)
     try:
-        data = json.loads(plain)
+        data = json.loads(plain, object_pairs_hook=_each_key_once)
     except ValueError:
         raise UnreadableBody("the body is not JSON") from None
     if not isinstance(data, dict):
@@ -129,15 +131,34 @@ def error_body(wire: Wire, kind: str, message: str) -> bytes:
     return json.dumps({"error": {**error, "code": kind, "param": None}}).encode()
 
 
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A key that stands twice could be one model for us and another upstream."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _unpacked(body: bytes, wbits: int) -> bytes:
+    """Raises UnreadableBody where a small body unpacks to a huge one."""
+    stream = zlib.decompressobj(wbits)
+    plain = stream.decompress(body, MAX_PLAIN)
+    if stream.unconsumed_tail:
+        raise UnreadableBody("the body is too large unpacked")
+    if not stream.eof:
+        raise EOFError
+    return plain
+
+
 def _plain(body: bytes, encoding: str | None) -> bytes:
     name = (encoding or "identity").strip().lower()
     try:
         if name in ("identity", ""):
             return body
         if name in ("gzip", "x-gzip"):
-            return gzip.decompress(body)
+            return _unpacked(body, 16 + zlib.MAX_WBITS)
         if name == "deflate":
-            return zlib.decompress(body)
+            return _unpacked(body, zlib.MAX_WBITS)
     except (OSError, EOFError, zlib.error):
         raise UnreadableBody(f"the body is not {name}") from None
     raise UnreadableBody(f"the body is compressed with {name}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from runner.errors import Interrupted, RigError
 from runner.lab.kit import Kit
-from runner.lab.tree import TREE, Overlay, lay, protected_overlay, tree_digest
+from runner.lab.tree import TREE, Overlay, TreeUnreadable, lay, protected_overlay, tree_digest
 from runner.repo import Mirror
 from runner.sandbox.box import Box, ExecResult
 from runner.sandbox.pod import Pod
@@ -22,6 +22,16 @@ ORACLE_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
 _GRACE_S = 60
 _REPORT_BYTES = 16 << 20
 _ORACLE_MB = 64
+
+
+class SetupFails(RigError):
+    """The benchmark's setup ran on this tree and failed; on a contestant's tree that is the contestant's doing."""
+
+    retry = False
+
+    def __init__(self, what: str, result: CheckResult) -> None:
+        super().__init__(what)
+        self.result = result
 
 
 @dataclass(frozen=True)
@@ -74,9 +84,18 @@ class CheckResult:
 
 
 def protected_check(kit: Kit, mirror: Mirror, baseline: str, check: Check, *, run_id: str) -> CheckResult:
-    """``run_check`` on a contestant's commit, with the files that the registry protects as the baseline has them."""
-    overlay = protected_overlay(mirror, baseline, check.commit, kit.benchmark.entry.protected)
-    return run_check(kit, mirror, _with_overlay(check, overlay), run_id=run_id)
+    """``run_check`` on a contestant's commit, with all that it may not change as the baseline has it.
+
+    A setup that fails there is a failed check: it was proven on the baseline, in the same images.
+    """
+    entry = kit.benchmark.entry
+    overlay = protected_overlay(mirror, baseline, check.commit, entry.protected, entry.scope_allowlist)
+    try:
+        return run_check(kit, mirror, _with_overlay(check, overlay), run_id=run_id)
+    except SetupFails as error:
+        if check.commit == baseline:
+            raise
+        return error.result
 
 
 def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckResult:
@@ -111,8 +130,7 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
         changed = report = None
         if not done.timed_out and not done.oom:
             if before is not None:
-                after = tree_digest(box)
-                changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+                changed = _changed(box, before)
             if check.report is not None:
                 report = _fetch(box, check.report)
             for path in check.evidence if check.output else ():
@@ -133,6 +151,17 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
     )
 
 
+def _changed(box: Box, before: dict[str, str]) -> list[str]:
+    """Files that differ from ``before``. A tree that the command made unreadable differs, whatever is in it."""
+    try:
+        after = tree_digest(box)
+    except TreeUnreadable as error:
+        if not box.alive():
+            raise
+        return [f"({error.what})"]
+    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
 def set_up(kit: Kit, box: Box, user: str | None = None) -> None:
     """The benchmark's frozen set-up step, as ``user`` (default: the box's). Raises RigError where it fails."""
     step = kit.benchmark.entry.setup
@@ -141,7 +170,8 @@ def set_up(kit: Kit, box: Box, user: str | None = None) -> None:
     done = run_in(kit, box, step, None, user=user)
     if not done.ok:
         said = (done.stderr or done.stdout).decode("utf-8", "backslashreplace").strip().splitlines()
-        raise RigError(f"the benchmark's setup failed: {said[-1] if said else done.exit_code}")
+        result = CheckResult(done.exit_code or 1, done.timed_out, done.oom, done.seconds, done.stdout, done.stderr)
+        raise SetupFails(f"the benchmark's setup failed: {said[-1] if said else done.exit_code}", result)
 
 
 def run_in(

@@ -35,12 +35,23 @@ _RENEW = 'set -eu; mkdir -p "$1/.git"; cat > "$1/.git/bench.bundle"\n' + _INIT
 Overlay = Mapping[bytes, tuple[str, bytes] | None]
 
 
-def protected_overlay(mirror: Mirror, baseline: str, commit: str, protected: Sequence[str]) -> Overlay:
-    """The protected files as the baseline has them; a protected path that only the commit has is taken away."""
-    pattern = matcher(protected)
+class TreeUnreadable(RigError):
+    """A tree holds what cannot be read, or more than may be."""
+
+    retry = False
+
+
+def protected_overlay(
+    mirror: Mirror, baseline: str, commit: str, protected: Sequence[str], allowed: Sequence[str]
+) -> Overlay:
+    """The protected files as the baseline has them, and all that lies outside the allowlist; what only the commit has
+    there is taken away. A file beside the checks (another Makefile, an npm or pytest configuration) switches none off.
+    """
+    pattern, inside = matcher(protected), matcher(allowed)
 
     def covered(path: bytes) -> bool:
-        return pattern.match(path.decode("utf-8", "surrogateescape")) is not None
+        name = path.decode("utf-8", "surrogateescape")
+        return pattern.match(name) is not None or inside.match(name) is None
 
     kept = [f for f in mirror.tree(baseline) if covered(f.path)]
     overlay: dict[bytes, tuple[str, bytes] | None] = {f.path: None for f in mirror.tree(commit) if covered(f.path)}
@@ -80,7 +91,7 @@ def _run(box: Box, script: str, stdin: bytes, commit: str, branch: str, user: st
         raise RigError(f"the tree could not be laid out: {said[-1] if said else done.exit_code}")
 
 
-def tree_digest(box: Box, *, limit_bytes: int = 1 << 28) -> dict[str, str]:
+def tree_digest(box: Box, *, limit_bytes: int = 1 << 30) -> dict[str, str]:
     """Every file below ``/work/repo`` but ``.git``, with a hash of kind, mode bit and content, taken on the host.
 
     Raises RigError where the tree is larger than ``limit_bytes`` or cannot be read.
@@ -88,7 +99,7 @@ def tree_digest(box: Box, *, limit_bytes: int = 1 << 28) -> dict[str, str]:
     argv = ["tar", "-c", "-f", "-", "-C", TREE, "--exclude=./.git", "."]
     done = box.exec(argv, timeout_s=120, user="1000:1000", cwd="/", output_limit=limit_bytes)
     if not done.ok or done.stdout_truncated:
-        raise RigError("the tree could not be read back", "it may have grown past the lab's limit")
+        raise TreeUnreadable("the tree cannot be read back")
     digests = {}
     with tarfile.open(fileobj=io.BytesIO(done.stdout), mode="r:", errors="surrogateescape") as archive:
         for member in archive:

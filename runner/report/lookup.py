@@ -63,7 +63,9 @@ def verify_store(registry: Path) -> dict[str, int]:
     for folder in runs_folders(registry):
         for record in History(folder.parent).verify():
             counts["records"] += 1
-            found = [p for p in folder.glob(f"{record.run_id}*") if (p / "manifest.json").exists()]
+            found = sorted(folder.glob(f"{record.run_id}*"))
+            if not found:
+                raise ProofError(f"run {record.run_id} has a row but no folder in {folder}")
             for path in found:
                 _verify_run(path, record.manifest)
                 counts["runs"] += 1
@@ -72,7 +74,7 @@ def verify_store(registry: Path) -> dict[str, int]:
 
 def _verify_run(path: Path, manifest_hash: str) -> None:
     manifest = path / "manifest.json"
-    if sha256_of(manifest) != manifest_hash:
+    if not manifest.is_file() or sha256_of(manifest) != manifest_hash:
         raise ProofError(f"{manifest} is not the one that the history names")
     for name, expected in read_record(manifest, Manifest).files.items():
         file = path / name

@@ -227,7 +227,9 @@ def _ask(trusted: Box, request: dict[str, Any]) -> dict[str, Any]:
     )
     if done.oom:
         raise CopyOutRefused("too_large", "the repository needs more memory than copying it out may take")
-    if not done.ok or done.stdout_truncated:
+    if done.stdout_truncated:
+        raise CopyOutRefused("too_many_paths", "the list of changed paths is too long to be taken over")
+    if not done.ok:
         said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
         raise CopyOutFailed(f"the work could not be copied out: {said[-1][-300:] if said else done.exit_code}")
     answer: dict[str, Any] = json.loads(done.stdout)

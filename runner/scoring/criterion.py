@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from runner.errors import RigError
-from runner.lab.check import Check, protected_check
+from runner.lab.check import Check
 from runner.schema.entry import Criterion
 from runner.scoring.branch import Branch
 from runner.scoring.junit import read_junit
@@ -55,11 +55,11 @@ def _judge(branch: Branch, number: int) -> Verdict:
         oracle_dir=benchmark.path(criterion.dir),
         image="criterion" if criterion.image else "benchmark",
     )
-    result = protected_check(branch.kit, branch.mirror, branch.baseline, check, run_id=branch.run_id)
+    result = branch.judge(check)
     report = read_junit(result.report)
     verdict = Verdict(number, result.passed, tuple(sorted(report.failed)), tuple(sorted(report.executed)), result.why())
     if criterion.report is None:
         return verdict
-    if not report.executed and not result.timed_out:
+    if not report.executed and not result.timed_out and not result.oom:
         return replace(verdict, passed=None, detail=f"it executed nothing ({result.why()})")
     return replace(verdict, passed=result.passed and not report.failed)

@@ -121,7 +121,7 @@ def _behaviour(branch: Branch) -> Gate:
     if entry.etalon_dir is None or entry.mutations is None or entry.cases_dir is None:
         return _missing("behaviour", "etalon_dir")
     cases = folder_cases(branch.kit.benchmark.path(entry.etalon_dir))
-    overlay = protected_overlay(branch.mirror, branch.baseline, branch.head, entry.protected)
+    overlay = protected_overlay(branch.mirror, branch.baseline, branch.head, entry.protected, entry.scope_allowlist)
     suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(overlay))
     result = suite.run(branch.head)
     passed = result.ended == "green" and set(result.executed or entry.etalon_cases) == set(entry.etalon_cases)

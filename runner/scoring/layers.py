@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from runner.lab.bay import Bays
-from runner.lab.tree import protected_overlay
+from runner.lab.tree import Overlay, protected_overlay
 from runner.registry.benchmark import Benchmark
 from runner.registry.manifests import patch_entries
 from runner.schema.cell import Cell
@@ -75,9 +75,9 @@ def _sweep(branch: Branch, cases: Cases, side_by_side: int, announce: Callable[[
     controls = {"the frozen baseline": branch.baseline} if "baseline" in entry.mutations.controls else {}
     patches = patch_set(benchmark, entry.probes_dir) + patch_set(benchmark, entry.mutations_dir)
     with Bays(branch.kit, mirror, branch.run_id, side_by_side) as bays:
-        protected = (
-            protected_overlay(mirror, branch.baseline, branch.head, entry.protected) if target == "branch" else {}
-        )
+        protected: Overlay = {}
+        if target == "branch":
+            protected = protected_overlay(mirror, branch.baseline, branch.head, entry.protected, entry.scope_allowlist)
         suite = Suite(branch.kit, mirror, cases, branch.run_id, dict(protected), place=bays.run)
         sweeper = Sweeper(suite, program, target == "branch", side_by_side, announce)
         return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls)

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Literal
 
-from runner.errors import RigError
 from runner.repo import Mirror
 from runner.scoring.patches import Patch, PatchFails, apply_patch
 from runner.scoring.suite import Suite, SuiteResult
@@ -100,6 +99,8 @@ class Sweeper:
 
     def _control(self, commit: str) -> SuiteResult:
         result = self.suite.run(commit)
+        if result.ended == "timeout":
+            result = self.suite.run(commit)
         self.announce(f"control: {result.ended}")
         return result
 
@@ -127,5 +128,5 @@ def _verdict(name: str, result: SuiteResult) -> Mutant:
     if result.ended == "timeout":
         return Mutant(name, "timeout", detail="ran into its limit twice")
     if result.ended == "no-tests":
-        raise RigError(f"{name}: the corpus ran no case although its control did", "the rig's case runner is broken")
+        return Mutant(name, "invalid", detail="no case was executed although the control's were")
     return Mutant(name, "invalid", detail=result.detail)

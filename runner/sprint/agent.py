@@ -125,6 +125,8 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
         if totals.abandoned:
             detail = f"no answer came from the model within the attempt's {task.wall_s:.0f} s"
             return Work("provider", counted=False, cause="provider", detail=detail)
+        if spoke:  # its model could be reached: what the contestant left keeps its agent from going on
+            return Work("done", cause="model", detail=f"the agent asked its model nothing this time ({_how(done)})")
         detail = f"the agent asked no model ({_how(done)}){': ' + last_words if last_words else ''}"
         return Work("rig", counted=False, cause="rig", detail=detail)
     if done.oom:

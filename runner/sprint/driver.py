@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tenacity import retry, retry_if_exception, stop_after_attempt
 
 from runner.errors import BenchError, ContestantError, Interrupted, ProviderError, RigError
-from runner.lab.check import CONTESTANT, Check, CheckResult, protected_check, set_up
+from runner.lab.check import CONTESTANT, Check, CheckResult, SetupFails, protected_check, set_up
 from runner.lab.kit import Kit
 from runner.lab.tree import lay
 from runner.repo import Mirror
@@ -126,7 +126,12 @@ class Sprint:
                 lay(
                     box, self.mirror, self.baseline, self.branch, user=CONTESTANT, carried=self.kit.benchmark.carried
                 )  # fmt: skip
-            set_up(self.kit, box)
+            try:
+                set_up(self.kit, box)
+            except SetupFails as error:
+                if not progress.attempts:  # the runner's own tree
+                    raise
+                raise ContestantError(f"its files break the benchmark's setup: {error.what}") from None
             self.run.event("agent_start", milestone=milestone.id, number=number)
             task = Task(box, self.mirror, milestone, number, brief, wall_s, logs, self.cancel, self.pod.attic)
             started = time.monotonic()
@@ -152,6 +157,7 @@ class Sprint:
             taken = take_over(
                 self.pod, self.mirror, self.run.bundle, base=self.baseline, branch=self.branch, message=label,
                 artifacts=entry.artifacts, artifacts_to=self.run.artifacts, carried=entry.carry,
+                total_bytes=entry.limits.disk_mb << 20,
             )  # fmt: skip
         except ContestantError as error:
             self.run.event("copy_out", refused=str(error), head=before)

@@ -36,10 +36,12 @@ def take_over(
     artifacts: Sequence[str] = (),
     artifacts_to: Path | None = None,
     carried: Sequence[str] = (),
+    total_bytes: int = 1 << 30,
 ) -> Taken:
     """Snapshot, bundle, fetch one ref. The contestant must be dead.
 
     ``artifacts`` are copied into ``artifacts_to``; ``carried`` files are no work of its own.
+    ``total_bytes`` bounds the tree as it counts when it is written out (sparse files, hard links).
     Raises ContestantError where what it left cannot be used, RigError where the rig failed.
     """
     # The attic, a trusted container that outlives the contestant, where the pod has one.
@@ -53,13 +55,14 @@ def take_over(
             artifacts=artifacts,
             exclude=[f"/{name}" for name in carried],
             when=_SNAPSHOT_TIME,
+            limits=copyout.CopyLimits(total_bytes=total_bytes),
         )
         copyout.bundle(box, info, bundle)
         if artifacts_to is not None:
             copyout.copy_artifacts(box, info, artifacts_to)
     finally:
         box.remove()
-    head = mirror.import_bundle(bundle, f"refs/heads/{branch}", TreeLimits())
+    head = mirror.import_bundle(bundle, f"refs/heads/{branch}", TreeLimits(total_bytes=total_bytes))
     if head != info.head:
         raise RigError(f"the bundle holds {head[:12]}, the snapshot was {info.head[:12]}")
     return Taken(head, info)
@@ -71,7 +74,8 @@ def advance(box: Box, mirror: Mirror, head: str, branch: str, carried: Mapping[s
     The contestant's own ``.git`` is thrown away: nothing planted in it lives on into the next attempt. Where its files
     leave no room for that, the tree is laid out anew. Raises ContestantError where even that does not fit.
     """
-    script = f"test -d {TREE} && ! test -L {TREE} && rm -rf {TREE}/.git"
+    beside = "find /work -mindepth 1 -maxdepth 1 ! -name repo -exec rm -rf {} +"  # no notes from attempt to attempt
+    script = f"test -d {TREE} && ! test -L {TREE} && rm -rf {TREE}/.git && {beside}"
     kept = box.exec(["sh", "-c", script], timeout_s=120, user=CONTESTANT, cwd="/work").ok
     if kept:
         try:

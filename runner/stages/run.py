@@ -29,6 +29,7 @@ from runner.sprint.worker import Contestant
 from runner.stages.conclude import Measured, publish, write_result
 from runner.store.certificates import proof_of
 from runner.store.clock import new_run_id
+from runner.store.files import disk_error
 from runner.store.rundir import Listener, RunDir
 from runner.store.space import check_space
 
@@ -71,6 +72,8 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
     except BenchError as error:
         cause: Cause = "provider" if error.cause == "provider" else "rig"
         ended = ("cancelled", "cancelled", "stopped") if cancel.is_set() else ("invalid", cause, str(error))
+    except OSError as error:  # the host's own disk, wherever it was written to
+        ended = ("invalid", "rig", str(disk_error(error, run.path)))
     state, cause_of_end, detail = ended
     if state != "done":
         progress.outcome, progress.cause, progress.detail = state, cause_of_end, detail

@@ -13,4 +13,4 @@ def now() -> str:
 
 def new_run_id() -> str:
     """``YYYYMMDD-HHMMSS-xxxx``: sorts by time, and two started in one second differ."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"

@@ -41,7 +41,7 @@ class History:
         previous = GENESIS
         records = self.records()
         # Hashed as written: a field that a later version adds does not unmake older records.
-        written = [json.loads(line) for line in self.file.read_bytes().split(b"\n")[:-1]] if records else []
+        written = [json.loads(line) for line in self.file.read_bytes().split(b"\n")[: len(records)]] if records else []
         for number, (record, raw) in enumerate(zip(records, written, strict=True), 1):
             expected = digest({key: value for key, value in raw.items() if key != "hash"})
             if record.seq != number or record.prev != previous or record.hash != expected:
