@@ -32,6 +32,8 @@ DONE: Step = {"say": "Done."}
 SCENARIOS: dict[str, list[Step]] = {
     "happy": [WRITE, RUN, DONE],
     "talk": [DONE],
+    "sparse": [{"tool": ("bash", {"command": "cd src && truncate -s 50M a b c d"})}, DONE],
+    "unsettle": [{"tool": ("bash", {"command": "touch unsettled; echo note > /work/note"})}, DONE],
     "fill": [{"tool": ("bash", {"command": "head -c 55000000 /dev/urandom > src/big.bin"})}, DONE],
     # both milestones of the tiny benchmark
     "tiny": [

@@ -97,6 +97,17 @@ def test_a_full_disk_is_the_contestants_own_doing(bench: Bench, stub: StubServer
     assert [a["verify_exit"] for a in row["result"]["attempts"]] == [1, 1]
 
 
+@pytest.mark.parametrize("scenario", ["sparse", "unsettle"])
+def test_what_a_contestant_leaves_cannot_make_its_run_invalid(bench: Bench, stub: StubServer, scenario: str) -> None:
+    """Files that cost it nothing and would fill the lab; a file that breaks the benchmark's own setup."""
+    bench.change(setup={"argv": ["sh", "-c", "! test -e unsettled"], "timeout_s": 20})
+    point(bench, stub, scenario)
+    done = bench.run("llama-local/stub-model")
+    assert done.code == 0, done.err
+    (row,) = done.document["rows"]
+    assert (row["cells"]["outcome"], row["result"]["cause"]) == ("fail@M01", "model")
+
+
 def test_the_key_is_nowhere(bench: Bench, stub: StubServer) -> None:
     point(bench, stub, "tiny")
     done = bench.run("llama-local/stub-model")

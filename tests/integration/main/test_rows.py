@@ -50,6 +50,9 @@ def test_controls_land_where_they_must(bench: Bench, tmp_path: Path, left_behind
     broken = bench("verify", "--registry", str(bench.index))
     assert broken.code == 4
     assert "detail.md was changed" in broken.err
+    (folders["nop"] / "manifest.json").unlink()
+    broken = bench("verify", "--registry", str(bench.index))
+    assert (broken.code, "manifest.json is not the one" in broken.err) == (4, True)
 
 
 def test_the_same_work_gives_the_same_commit_and_the_same_score_files(bench: Bench) -> None:
