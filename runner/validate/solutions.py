@@ -8,6 +8,7 @@ from pathlib import Path
 
 from runner.schema.certificate import Claim
 from runner.schema.manifests import Expectation, Solution, SolutionManifest
+from runner.schema.run import AttemptRecord
 from runner.schema.score import Composite, Score
 from runner.scoring.code import Corpus, code_components
 from runner.scoring.fold import compose
@@ -57,11 +58,15 @@ def land(bench: Bench, commit: str) -> Landing:
     entry = bench.kit.benchmark.entry
     branch = bench.branch(commit)
     outcome = "pass"
+    attempts = []
     for milestone in entry.milestones:
-        if not branch.check(entry.command(milestone.verify), f"verify-{milestone.id}").passed:
+        passed = branch.check(entry.command(milestone.verify), f"verify-{milestone.id}").passed
+        attempts.append(AttemptRecord(milestone=milestone.id, number=1, counted=True, passed=passed, head=commit,
+                                      ended="done", wall_s=0.0))  # fmt: skip
+        if not passed:
             outcome = f"fail@{milestone.id}"
             break
-    gates = measure_gates(branch, None, lambda gate: None)
+    gates = measure_gates(branch, attempts, lambda gate: None)
     corpus = measure_corpus(branch, lambda line: None, bench.kit.side_by_side)
     measured: Corpus | None = corpus.corpus if corpus else None
     code = compose(code_components(entry, gates, measured, "the benchmark has no corpus"), entry.formula)
