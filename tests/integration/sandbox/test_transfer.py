@@ -24,11 +24,11 @@ def box(open_pod: OpenPod, images: Images) -> Box:
 
 
 def test_put_and_get(box: Box) -> None:
-    box.put({"a/b c": b"\x00\xff", "run": (b"#!/bin/sh\nexit 9\n", 0o755), "empty": b""}, "/work/in")
-    assert box.get("/work/in/a/b c", limit_bytes=2) == b"\x00\xff"
-    assert box.get("/work/in/empty", limit_bytes=0) == b""
-    assert box.exec(["/work/in/run"], timeout_s=10).exit_code == 9
-    owner = box.exec(["stat", "-c", "%u:%g", "/work/in/run"], timeout_s=10).stdout
+    box.put({"a/b c": b"\x00\xff", "run": (b"#!/bin/sh\nexit 9\n", 0o755), "empty": b""}, "/work/deep")
+    assert box.get("/work/deep/a/b c", limit_bytes=2) == b"\x00\xff"
+    assert box.get("/work/deep/empty", limit_bytes=0) == b""
+    assert box.exec(["/work/deep/run"], timeout_s=10).exit_code == 9
+    owner = box.exec(["stat", "-c", "%u:%g", "/work/deep/run"], timeout_s=10).stdout
     assert owner == b"1000:1000\n"
 
 
@@ -47,7 +47,7 @@ def test_many_files(box: Box, tmp_path: Path) -> None:
 
 def test_a_full_disk_is_said(box: Box) -> None:
     with pytest.raises(RigError, match="room left"):
-        box.put({"big": bytes(80 << 20)}, "/work/in")
+        box.put({"big": bytes(80 << 20)}, "/work/deep")
 
 
 def test_paths_that_leave_are_never_sent(box: Box) -> None:
