@@ -1,14 +1,15 @@
 ## make bench | test | test-fast | lint | validate | doctor | sweep
 ## Each needs nothing before it: .venv, the engine and the images are made on first use.
-## make bench MODEL=provider/model [BENCHMARK= HARNESS= EFFORT= ORCH= SAMPLES= ARGS=]
+## make bench MODEL=provider/model [BENCHMARK= HARNESS= EFFORT= ORCH= SAMPLES= JOBS= ARGS=]
 
 # Once it is there .venv's own: a version manager's python3 takes longer to start than all the checks.
 PYTHON ?= $(or $(wildcard .venv/bin/python),python3)
 SETUP := $(PYTHON) -m runner.setup
 BIN := .venv/bin
 
-# Without MODEL: both controls, and a real agent on a small real model that needs no key.
+# Without MODEL, two of them side by side: both controls, and a real agent on a small real model that needs no key.
 MODEL ?= control/reference control/nop embedded/smollm2-135m
+JOBS ?= $(if $(filter file,$(origin MODEL)),2,1)
 BENCHMARK ?= stockroom-e2e
 VALIDATE ?= stockroom-e2e courier-api
 HARNESS ?=
@@ -18,7 +19,7 @@ SAMPLES ?=
 ARGS ?=
 RUN_OPTIONS = $(foreach model,$(MODEL),--model $(model)) \
     $(if $(HARNESS),--harness $(HARNESS)) $(if $(EFFORT),--effort $(EFFORT)) \
-    $(if $(ORCH),--orch $(ORCH)) $(if $(SAMPLES),--samples $(SAMPLES)) $(ARGS)
+    $(if $(ORCH),--orch $(ORCH)) $(if $(SAMPLES),--samples $(SAMPLES)) --jobs $(JOBS) $(ARGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup bench test test-fast lint validate doctor sweep bakeoff reproduce board perf lock
