@@ -158,7 +158,12 @@ class Pod:
         limits = self.spec.limits
         tree = [] if work == "none" else [Mount(self._work, WORK, read_only=work == "ro")]
         uid, _, gid = user.partition(":")
-        owned = {"uid": int(uid), "gid": int(gid or uid), "mode": "0755", "inodes": limits.inodes}
+
+        def owned(target: str) -> Tmpfs:
+            return Tmpfs(
+                target, limits.disk_mb, limits.inodes, uid=int(uid), gid=int(gid or uid), mode="0755"
+            )  # fmt: skip
+
         box = self._box(
             role="check",
             image=image,
@@ -167,8 +172,8 @@ class Pod:
             mounts=[*tree, *(Mount(m.volume, m.target, read_only=True) for m in read_only_inputs)],
             tmpfs=[
                 Tmpfs("/tmp", limits.disk_mb, limits.inodes),
-                Tmpfs(HOME, limits.disk_mb, **owned),  # type: ignore[arg-type]
-                Tmpfs("/out", limits.disk_mb, **owned),  # type: ignore[arg-type]
+                owned(HOME),
+                owned("/out"),
                 *hidden,
             ],
             writable_mb=self.spec.work_mb if work == "rw" else 0,

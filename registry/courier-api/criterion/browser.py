@@ -57,7 +57,7 @@ class Browser:
             stderr=subprocess.DEVNULL,
             env=env,
             start_new_session=True,
-            **as_user(uid),  # type: ignore[call-overload]
+            **as_user(uid),  # type: ignore[call-overload]  # Popen's overloads take no mapping
         )
         os.close(to_read)
         os.close(from_write)

@@ -132,7 +132,7 @@ class Handheld:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            **as_user(uid),  # type: ignore[call-overload]
+            **as_user(uid),  # type: ignore[call-overload]  # Popen's overloads take no mapping
         )
 
     def send(self, *rows: Row) -> None:

@@ -59,7 +59,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            **as_user(self.uid),  # type: ignore[call-overload]
+            **as_user(self.uid),  # type: ignore[call-overload]  # Popen's overloads take no mapping
         )
         threading.Thread(target=self._drain, args=(self._process,), daemon=True).start()
         deadline = time.monotonic() + START_S
