@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from runner.lab.tree import protected_overlay
 from runner.schema.run import AttemptRecord
@@ -14,38 +14,45 @@ from runner.scoring.scope import scope_gate
 from runner.scoring.suite import Suite, folder_cases
 
 
-def measure_gates(branch: Branch, attempts: Sequence[AttemptRecord] | None, announce: Callable[[Gate], None]) -> Score:
-    """All gates the registry has commands for; a gate without its command is null with the reason.
-
-    ``attempts`` null: the branch was not developed under this runner, so the milestones gate is null.
+def measure_gates(
+    branch: Branch,
+    attempts: Sequence[AttemptRecord] | None,
+    announce: Callable[[Gate], None],
+    only: Collection[str] | None = None,
+) -> Score:
+    """All gates the registry has commands for (or those named by ``only``); one without its command is null with the
+    reason. ``attempts`` null: the branch was not developed under this runner, so the milestones gate is null.
     """
     gates = []
-    for gate in _gates(branch, attempts):
+    for gate in _gates(branch, attempts, only):
         announce(gate)
         gates.append(gate)
     return Score(layer="gates", scorer_version=SCORER_VERSION, gates=gates)
 
 
-def _gates(branch: Branch, attempts: Sequence[AttemptRecord] | None) -> Iterator[Gate]:
+def _gates(branch: Branch, attempts: Sequence[AttemptRecord] | None, only: Collection[str] | None) -> Iterator[Gate]:
     entry = branch.kit.benchmark.entry
-    yield scope_gate(branch.mirror, branch.baseline, branch.head, entry.scope_allowlist)
-    yield (
-        _milestones(branch, attempts)
-        if attempts is not None
-        else Gate(
+    measures: dict[str, Callable[[], Gate]] = {
+        "scope": lambda: scope_gate(branch.mirror, branch.baseline, branch.head, entry.scope_allowlist),
+        "milestones": lambda: _milestones(branch, attempts),
+        "ci": lambda: _command(branch, "ci"),
+        "e2e": lambda: _command(branch, "e2e"),
+        "determinism": lambda: _determinism(branch),
+        "unit_deleted": lambda: _unit_deleted(branch),
+        "behaviour": lambda: _behaviour(branch),
+        "criterion": lambda: _criterion(branch),
+    }
+    for name, measure in measures.items():
+        if only is None or name in only:
+            yield measure()
+
+
+def _milestones(branch: Branch, attempts: Sequence[AttemptRecord] | None) -> Gate:
+    """From the runner's own verifies, never from a file that the contestant can write."""
+    if attempts is None:
+        return Gate(
             id="milestones", passed=None, evidence={}, evidence_class="files", reason="no run stands behind this branch"
         )
-    )
-    yield _command(branch, "ci")
-    yield _command(branch, "e2e")
-    yield _determinism(branch)
-    yield _unit_deleted(branch)
-    yield _behaviour(branch)
-    yield _criterion(branch)
-
-
-def _milestones(branch: Branch, attempts: Sequence[AttemptRecord]) -> Gate:
-    """From the runner's own verifies, never from a file that the contestant can write."""
     passed = {a.milestone for a in attempts if a.passed}
     statuses = {}
     for milestone in branch.kit.benchmark.entry.milestones:
@@ -122,7 +129,7 @@ def _behaviour(branch: Branch) -> Gate:
         return _missing("behaviour", "etalon_dir")
     cases = folder_cases(branch.kit.benchmark.path(entry.etalon_dir))
     overlay = protected_overlay(branch.mirror, branch.baseline, branch.head, entry.protected, entry.scope_allowlist)
-    suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(overlay))
+    suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(overlay), place=branch.place)
     result = suite.run(branch.head)
     passed = result.ended == "green" and set(result.executed or entry.etalon_cases) == set(entry.etalon_cases)
     black_box = entry.command(entry.mutations.command).oracle

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from runner.lab.bay import Bays
@@ -30,16 +31,22 @@ class CorpusResult:
     scores: list[Score]
 
 
-def measure_corpus(branch: Branch, announce: Callable[[str], None], side_by_side: int) -> CorpusResult | None:
-    """The corpus of the branch's head, or null where the benchmark has none to measure."""
+def measure_corpus(
+    branch: Branch, announce: Callable[[str], None], side_by_side: int, *, whole: bool = False
+) -> CorpusResult | None:
+    """The corpus of the branch's head, or null where the benchmark has none to measure. ``whole`` runs every case on
+    every mutant instead of stopping at the first that fails: the same verdicts, and the full kill matrix.
+    """
     entry = branch.kit.benchmark.entry
     if entry.cases_dir is None:
         return None
     cases = cases_of(branch.mirror, branch.head, entry.cases_dir)
-    return measure_cases(branch, cases, announce, side_by_side)
+    return measure_cases(branch, cases, announce, side_by_side, whole=whole)
 
 
-def measure_cases(branch: Branch, cases: Cases, announce: Callable[[str], None], side_by_side: int) -> CorpusResult:
+def measure_cases(
+    branch: Branch, cases: Cases, announce: Callable[[str], None], side_by_side: int, *, whole: bool = False
+) -> CorpusResult:
     """The same for any set of cases (a graded corpus of the benchmark's own)."""
     benchmark = branch.kit.benchmark
     entry = benchmark.entry
@@ -52,7 +59,7 @@ def measure_cases(branch: Branch, cases: Cases, announce: Callable[[str], None],
         corpus = Corpus(form, recall, None)
         return CorpusResult(corpus, None, [_corpus_score(corpus, form, recall)])
     probes, faults = patch_set(benchmark, entry.probes_dir), patch_set(benchmark, entry.mutations_dir)
-    sweep = _sweep(branch, cases, side_by_side, announce)
+    sweep = _sweep(branch, cases, side_by_side, announce, whole)
     probe_names = {p.name for p in probes}
     by_set = _split(sweep, probe_names)
     recall = (
@@ -65,7 +72,7 @@ def measure_cases(branch: Branch, cases: Cases, announce: Callable[[str], None],
     return CorpusResult(corpus, sweep, [_corpus_score(corpus, form, recall), _mutation_score(by_set[1], total)])
 
 
-def _sweep(branch: Branch, cases: Cases, side_by_side: int, announce: Callable[[str], None]) -> Sweep:
+def _sweep(branch: Branch, cases: Cases, side_by_side: int, announce: Callable[[str], None], whole: bool) -> Sweep:
     benchmark, mirror = branch.kit.benchmark, branch.mirror
     entry = benchmark.entry
     assert entry.mutations is not None
@@ -74,13 +81,14 @@ def _sweep(branch: Branch, cases: Cases, side_by_side: int, announce: Callable[[
     program = branch.head if target == "branch" else reference
     controls = {"the frozen baseline": branch.baseline} if "baseline" in entry.mutations.controls else {}
     patches = patch_set(benchmark, entry.probes_dir) + patch_set(benchmark, entry.mutations_dir)
-    with Bays(branch.kit, mirror, branch.run_id, side_by_side) as bays:
-        protected: Overlay = {}
-        if target == "branch":
-            protected = protected_overlay(mirror, branch.baseline, branch.head, entry.protected, entry.scope_allowlist)
-        suite = Suite(branch.kit, mirror, cases, branch.run_id, dict(protected), place=bays.run)
+    protected: Overlay = {}
+    if target == "branch":
+        protected = protected_overlay(mirror, branch.baseline, branch.head, entry.protected, entry.scope_allowlist)
+    with ExitStack() as stack:
+        place = branch.place or stack.enter_context(Bays(branch.kit, mirror, branch.run_id, side_by_side)).run
+        suite = Suite(branch.kit, mirror, cases, branch.run_id, dict(protected), place=place)
         sweeper = Sweeper(suite, program, target == "branch", side_by_side, announce)
-        return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls)
+        return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls, whole=whole)
 
 
 def _split(sweep: Sweep, probes: set[str]) -> tuple[Sweep, Sweep]:
