@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.harness.claude_rows import Message, gather, is_api_error, said, usage_of
-from runner.harness.jsonl import Row, count, first_of_each, items, mapping, rows, text
+from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, text
 from runner.harness.reading import NOTHING, identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
@@ -138,6 +138,7 @@ class _Reader:
         elif kind == "cost-state":
             self.seen += 1
             self._totals = totals_of(mapping(data.get("modelUsage")))
+            self.trace.cost_usd = amount(data.get("totalCostUSD"))
         elif kind == "result":
             self.seen += 1
             self._result = row
@@ -237,9 +238,7 @@ class _Reader:
             wait = data.get("retryInMs", data.get("retry_delay_ms"))
             where: dict[str, Any] = {"file": row.file, "line": row.number, "at": at, "stream": stream_of(data)}
             self.trace.steps.append(Answer(**where, whole=False, error=reason, context=bool(OVERFLOW.search(reason))))
-            self.trace.steps.append(
-                Retry(**where, reason=reason, wait_ms=float(wait) if isinstance(wait, (int, float)) else None)
-            )
+            self.trace.steps.append(Retry(**where, reason=reason, wait_ms=amount(wait)))
         elif kind == "init" and (model := text(data.get("model"))):
             self.trace.model = self.trace.model or Claim(model, row.file, row.number)
 
@@ -260,6 +259,9 @@ class _Reader:
         failed = data.get("is_error") is True
         trace.stop = "error" if failed else text(data.get("stop_reason"))
         trace.error = shortened(text(data.get("result"))) if failed else None
+        trace.cost_usd = amount(data.get("total_cost_usd"))
+        trace.duration_ms = amount(data.get("duration_ms"))
+        trace.turns = count(data.get("num_turns")) or None
         used = totals_of(mapping(data.get("modelUsage")))
         spent = usage_of(data.get("usage")) if isinstance(data.get("usage"), dict) else used
         if spent is not None and not any(answer.usage for answer in trace.answers):

@@ -89,3 +89,10 @@ def text(value: Any) -> str | None:
 def count(value: Any) -> int:
     """A token count; what is no sensible one counts as zero."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 50 else 0
+
+
+def amount(value: Any) -> float | None:
+    """A finite number that is not negative, or null."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 <= value < 1e15 else None

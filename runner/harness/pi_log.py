@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.jsonl import Row, count, first_of_each, items, mapping, rows, text
+from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
@@ -206,6 +206,9 @@ class _Reader:
                    error=error, context=bool(error and OVERFLOW.search(text(message.get("errorMessage")) or "")),
                    effort=level)
         )  # fmt: skip
+        spent = amount(mapping(mapping(message.get("usage")).get("cost")).get("total"))
+        if spent is not None:
+            self.trace.cost_usd = (self.trace.cost_usd or 0.0) + spent
         if named:
             self.trace.model = Claim(named, row.file, row.number)
         if level:
@@ -238,8 +241,8 @@ class _Reader:
         call.output = "".join(text(part.get("text")) or "" for part in items(content))
         call.answered, call.ended = True, at
         call.refused = data.get("isError") is True
-        took = data.get("durationMs")
-        call.duration_ms = float(took) if isinstance(took, (int, float)) else since_ms(call.at, at)
+        took = amount(data.get("durationMs"))
+        call.duration_ms = took if took is not None else since_ms(call.at, at)
         if call.refused and call.malformed is None:
             call.malformed = next((kind for kind, pattern in MALFORMED if pattern.search(call.output)), None)
         call.failed = call.refused and call.malformed is None
@@ -315,8 +318,7 @@ def _add_waits(trace: Trace, events: list[Row]) -> None:
 
 def _retry(row: Row, stream: str) -> Retry:
     data = row.data or {}
-    wait = data.get("delayMs")
     return Retry(
         file=row.file, line=row.number, stream=stream, reason=shortened(text(data.get("errorMessage"))) or "retry",
-        wait_ms=float(wait) if isinstance(wait, (int, float)) else None,
+        wait_ms=amount(data.get("delayMs")),
     )  # fmt: skip

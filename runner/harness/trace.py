@@ -144,6 +144,11 @@ class Trace:
     settled: bool = False
     side_usage: Usage | None = None
     """Tokens of calls that stand on no answer's line, from the agent's own totals."""
+    cost_usd: float | None = None
+    """What the agent itself reckons: its own price list, not a bill."""
+    duration_ms: float | None = None
+    turns: int | None = None
+    """The agent's own count, where it gives one."""
     torn: int = 0
     unknown: int = 0
     model: Claim | None = None
