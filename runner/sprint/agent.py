@@ -13,12 +13,14 @@ from runner.gateway.providers import Provider
 from runner.harness.base import Harness, HarnessPlan, Request, guard_version, under_folders
 from runner.lab.check import CONTESTANT
 from runner.sandbox.box import Box, ExecResult
+from runner.sandbox.peek import Peek
 from runner.sandbox.pod import GATEWAY_PORT
 from runner.sandbox.transfer import NotCopied
 from runner.schema.arm import Arm
 from runner.schema.cell import Cell
 from runner.schema.ledger import LedgerTotals
 from runner.schema.run import RunLock
+from runner.sprint.lookout import Lookout
 from runner.sprint.worker import Door, Facts, Task, Work
 from runner.store.rundir import RunDir
 
@@ -37,8 +39,8 @@ class AgentContestant:
     def open(self, run: RunDir, lock: RunLock) -> Iterator[Door]:
         door = self._gateway.open_run(lock.run_id, self._provider, self._arm.model, self._caps, run.ledger)
         try:
-            yield Door(AgentWorker(self._gateway, door, self._harness, self._provider, self._arm, lock.run_id),
-                       door.socket_dir)  # fmt: skip
+            worker = AgentWorker(self._gateway, door, self._harness, self._provider, self._arm, lock.run_id, run)
+            yield Door(worker, door.socket_dir)
         finally:
             self._totals = door.close()
 
@@ -68,10 +70,10 @@ class AgentWorker:
     """Starts the agent once per attempt and says how it ended; the exit code of its CLI is no verdict."""
 
     def __init__(
-        self, gateway: Gateway, door: RunDoor, harness: Harness, provider: Provider, arm: Arm, run_id: str
+        self, gateway: Gateway, door: RunDoor, harness: Harness, provider: Provider, arm: Arm, run_id: str, run: RunDir
     ) -> None:
         self._gateway, self._door, self._harness = gateway, door, harness
-        self._provider, self._arm, self._run_id = provider, arm, run_id
+        self._provider, self._arm, self._run_id, self._run = provider, arm, run_id, run
 
     def work(self, task: Task) -> Work:
         label = f"{task.milestone.id}-{task.number}"
@@ -89,6 +91,7 @@ class AgentWorker:
         )
         _place(task.box, plan)
         self._gateway.begin_attempt(self._run_id, label)
+        lookout = self._lookout(task, label)
         try:
             done = task.box.exec(
                 plan.argv, timeout_s=task.wall_s, cwd=plan.cwd, env=plan.env, user=CONTESTANT, stdin=plan.stdin or b"",
@@ -96,11 +99,22 @@ class AgentWorker:
                 cancel=task.cancel,
             )  # fmt: skip
         finally:
-            task.box.kill("been ended after the attempt")
-            totals = self._gateway.end_attempt(self._run_id)
+            try:
+                task.box.kill("been ended after the attempt")
+                totals = self._gateway.end_attempt(self._run_id)
+            finally:
+                lookout.stop()  # the attic has one user at a time
             _collect(task, plan)
         spoke = self._gateway.totals(self._run_id).answered > 0
         return judge_end(done, totals, task, self._last_words(task.logs), spoke=spoke)
+
+    def _lookout(self, task: Task, label: str) -> Lookout:
+        if task.attic is None:
+            raise RigError("nobody can look at the contestant's work")
+        peek = Peek(task.attic, base=task.head, exclude=[f"/{name}" for name in task.carried])
+        lookout = Lookout(peek, self._run.ledger, label, self._run.add_look)
+        lookout.start()
+        return lookout
 
     def _last_words(self, logs: Path) -> str:
         text = (logs / "stderr.txt").read_text(encoding="utf-8", errors="backslashreplace").strip()

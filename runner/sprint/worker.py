@@ -32,6 +32,10 @@ class Task:
     logs: Path
     cancel: threading.Event
     attic: Box | None = None
+    head: str = ""
+    """The commit that the attempt begins from."""
+    carried: tuple[str, ...] = ()
+    """Files in the work tree that are the runner's, not the contestant's."""
 
 
 @dataclass(frozen=True)
