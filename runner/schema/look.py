@@ -8,11 +8,12 @@ from runner.schema.base import Strict
 
 
 class Change(Strict):
-    """One path that differs from the look before. ``content``: git's name of it, null where the path is gone;
-    ``added``, ``taken``: lines, null where it is no text.
+    """One path that differs from the look before. ``before``, ``content``: git's names of what it held and holds, null
+    where it was or is not there; ``added``, ``taken``: lines, null where it is no text.
     """
 
     path: str
+    before: str | None
     content: str | None
     added: int | None = None
     taken: int | None = None

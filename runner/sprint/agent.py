@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from runner.errors import RigError
@@ -12,13 +13,14 @@ from runner.gateway.limits import Caps
 from runner.gateway.providers import Provider
 from runner.harness.base import Harness, HarnessPlan, Request, guard_version, under_folders
 from runner.lab.check import CONTESTANT
+from runner.prices import Price, price
 from runner.sandbox.box import Box, ExecResult
 from runner.sandbox.peek import Peek
 from runner.sandbox.pod import GATEWAY_PORT
 from runner.sandbox.transfer import NotCopied
 from runner.schema.arm import Arm
 from runner.schema.cell import Cell
-from runner.schema.ledger import LedgerTotals
+from runner.schema.ledger import LedgerTotals, Usage
 from runner.schema.run import RunLock
 from runner.sprint.lookout import Lookout
 from runner.sprint.worker import Door, Facts, Task, Work
@@ -48,7 +50,10 @@ class AgentContestant:
         totals = self._totals
         if totals is None:
             reason = "the run ended before its model was asked"
-            return Facts(tokens=None, tokens_reason=reason, requests=None, models_served=[], cost=Cell.none(reason))
+            return Facts(
+                tokens=None, tokens_reason=reason, requests=None, models_served=[], cost=Cell.none(reason),
+                by_list=self._by_list,
+            )  # fmt: skip
         metered = totals.answered + totals.cut > totals.unmetered
         silent = "" if metered else "no answer said how many tokens it took"
         return Facts(
@@ -57,7 +62,11 @@ class AgentContestant:
             requests=totals.requests,
             models_served=totals.models_served,
             cost=self._cost(totals),
+            by_list=self._by_list,
         )
+
+    def _by_list(self, model: str, usage: Usage, at: datetime) -> Price:
+        return price(model, usage, at, catalogue=self._provider.price, free=self._provider.free)
 
     def _cost(self, totals: LedgerTotals) -> Cell:
         if totals.price_usd is None:

@@ -72,7 +72,7 @@ class Lookout:
         try:
             found = self._peek.look()
             tree, paths, lines = found["tree"], found["paths"], found["lines"]
-            changes = [Change(path=p, content=c, added=a, taken=t) for p, c, a, t in found["changes"]]
+            changes = [Change(path=p, before=b, content=c, added=a, taken=t) for p, b, c, a, t in found["changes"]]
         except LookMissed as error:
             reason = error.what
         except BenchError:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from runner.prices import Price
 from runner.repo import Mirror
 from runner.sandbox.box import Box
 from runner.schema.cell import Cell
@@ -73,6 +76,8 @@ class Facts:
     requests: int | None
     models_served: list[str]
     cost: Cell
+    by_list: Callable[[str, Usage, datetime], Price] | None = None
+    """Prices a request's tokens by the provider's price list."""
 
 
 class Contestant(Protocol):

@@ -59,6 +59,11 @@ class RunDir:
         return self.path / "gateway.jsonl"
 
     @property
+    def events_file(self) -> Path:
+        """The one event log, derived from everything else."""
+        return self.path / "events.jsonl"
+
+    @property
     def looks_file(self) -> Path:
         """What was seen of the work tree while the contestant worked, one line a look."""
         return self.path / "snapshots.jsonl"

@@ -14,12 +14,14 @@ from .repository import Git
 from .tree import Found, Limits, Tracked, Walk
 
 _LISTED = 2_000
+Change = tuple[str, str | None, str | None, int | None, int | None]
 
 
 def look(request: dict[str, Any]) -> dict[str, Any]:
     """The tree as it is now (tracked, or untracked and not ignored), and what differs from the tree ``last``.
 
-    ``changes``: path, content (object name, null: gone), lines added and taken away (null: no text), the first 2000;
+    ``changes``: path, content before and now (object names, null: not there), lines added and taken away (null: no
+    text), the first 2000;
     ``paths``, ``lines``: of all of them; ``bytes``: how much our own store holds. Raises Refused, or GitFailed.
     """
     scratch = os.fsencode(request["scratch"])
@@ -37,7 +39,7 @@ def look(request: dict[str, Any]) -> dict[str, Any]:
     return {
         "tree": tree,
         "paths": len(changes),
-        "lines": sum((added or 0) + (taken or 0) for _, _, added, taken in changes),
+        "lines": sum((added or 0) + (taken or 0) for *_, added, taken in changes),
         "changes": changes[:_LISTED],
         "bytes": _size(os.path.join(git.own, b"objects")),
     }
@@ -63,23 +65,23 @@ def _tree(git: Git, found: Found, tracked: Tracked) -> str:
     return git.run("write-tree", "--missing-ok").decode().strip()
 
 
-def _changes(git: Git, last: str, tree: str) -> list[tuple[str, str | None, int | None, int | None]]:
+def _changes(git: Git, last: str, tree: str) -> list[Change]:
     out = git.run("diff-tree", "-r", "-z", "--no-renames", "--raw", "--numstat", "--no-commit-id", last, tree)
     fields = out.split(b"\0")[:-1]
-    contents: dict[bytes, str | None] = {}
+    contents: dict[bytes, tuple[str | None, str | None]] = {}
     lines: dict[bytes, tuple[int | None, int | None]] = {}
     position = 0
     while position < len(fields):
         field = fields[position]
         if field.startswith(b":"):
-            sha = field.split(b" ")[3].decode()
-            contents[fields[position + 1]] = None if sha == "0" * 40 else sha
+            before, now = (None if sha == b"0" * 40 else sha.decode() for sha in field.split(b" ")[2:4])
+            contents[fields[position + 1]] = (before, now)
             position += 2
             continue
         added, taken, path = field.split(b"\t", 2)
         lines[path] = (None, None) if added == b"-" else (int(added), int(taken))
         position += 1
-    return [(text(path), sha, *lines.get(path, (None, None))) for path, sha in sorted(contents.items())]
+    return [(text(path), *names, *lines.get(path, (None, None))) for path, names in sorted(contents.items())]
 
 
 def _size(folder: bytes) -> int:

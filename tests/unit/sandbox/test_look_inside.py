@@ -32,7 +32,7 @@ def repo(tmp_path: Path) -> Watched:
 
 
 def changes(found: dict[str, Any]) -> dict[str, tuple[int | None, int | None]]:
-    return {path: (added, taken) for path, _, added, taken in found["changes"]}
+    return {path: (added, taken) for path, _, _, added, taken in found["changes"]}
 
 
 def test_each_look_says_what_changed_since_the_one_before(repo: Watched) -> None:
@@ -46,7 +46,7 @@ def test_each_look_says_what_changed_since_the_one_before(repo: Watched) -> None
     (repo.path / "dir" / "b.txt").write_bytes(b"\0binary")
     found = repo.look()
     assert changes(found) == {"new.txt": (0, 3), "dir/b.txt": (None, None)}
-    assert {path: content for path, content, _, _ in found["changes"]}["new.txt"] is None
+    assert {path: content for path, _, content, _, _ in found["changes"]}["new.txt"] is None
     assert repo.look()["changes"] == []
 
 
@@ -56,7 +56,7 @@ def test_a_content_that_comes_back_has_its_old_name(repo: Watched) -> None:
     (repo.path / "a.txt").write_text("other\n")
     repo.look()
     (repo.path / "a.txt").write_text("one\n")
-    assert [content for _, content, _, _ in repo.look()["changes"]] == [before]
+    assert [content for _, _, content, _, _ in repo.look()["changes"]] == [before]
 
 
 def test_commits_and_the_contestants_index_change_nothing_about_it(repo: Watched) -> None:
