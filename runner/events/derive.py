@@ -161,7 +161,7 @@ def _call(call: Call) -> dict[str, Any]:
 
 
 def _answer(answer: Answer, wire: dict[str, tuple[int, LedgerLine]]) -> dict[str, Any]:
-    """The agent's words, and the line of the ledger that the answer's id joins it to; ``usage_wire`` where it differs."""
+    """The agent's words, and the ledger's line of the same id (``usage_wire``: where that one counts otherwise)."""
     number, line = wire.get(answer.response_id or "", (None, None))
     seen = line.usage if line is not None else None
     return {

@@ -61,8 +61,18 @@ def look_at(segments: Sequence[Segment], settings: ProcessSettings) -> Work:
     )
 
 
-def measure_process(work: Work, attempts: int, milestones: int, diff_lines: int | None, churn: Churn | None) -> Score:
-    """All figures of the layer. Where one attempt's log could not be read, what it would add to is null."""
+def measure_process(
+    work: Work,
+    attempts: int,
+    milestones: int,
+    diff_lines: int | None,
+    churn: Churn | None,
+    on_wire: Sequence[str] = (),
+) -> Score:
+    """All figures of the layer. Where one attempt's log could not be read, what it would add to is null.
+
+    ``on_wire``: ids of all whole answers that the gateway saw.
+    """
     figures: dict[str, Cell] = {
         "attempts": Cell.of(attempts, "runner"),
         "retries": Cell.of(attempts - milestones, "runner"),
@@ -81,7 +91,19 @@ def measure_process(work: Work, attempts: int, milestones: int, diff_lines: int 
         source = f"{churn.snapshots} snapshots of the work tree"
         figures["churn_snapshots"] = _ratio(churn.changed_lines, diff_lines, source, nothing="nothing changed")
         figures["returned_contents"] = Cell.of(churn.returned, source)
+    figures["unlogged_answers"] = _unlogged(work, on_wire) if not why else Cell.none(why)
     return Score(layer="process", scorer_version=SCORER_VERSION, figures=figures, reason=why)
+
+
+def _unlogged(work: Work, on_wire: Sequence[str]) -> Cell:
+    """Whole answers on the wire that no log tells of: side calls of the agent's, or a log that was tampered with."""
+    if not on_wire:
+        return Cell.none("no model was asked")
+    answers = [answer for segment in work.segments if segment.trace for answer in segment.trace.answers]
+    logged = {answer.response_id for answer in answers if answer.response_id}
+    if not logged:
+        return Cell.none("this agent's log does not name its answers")
+    return Cell.of(sum(ident not in logged for ident in on_wire), f"of {len(on_wire)} answers in the ledger")
 
 
 _COUNTED = (

@@ -51,8 +51,9 @@ def follow(
     if looks and diff_lines is not None:
         churn = Churn(changed_lines(looks), diff_lines, sum(look.tree is not None for look in looks), returned(looks))
     process = measure_process(
-        look_at(segments, entry.process), len(counted), len({a.milestone for a in counted}), diff_lines, churn
-    )
+        look_at(segments, entry.process), len(counted), len({a.milestone for a in counted}), diff_lines, churn,
+        [line.response_id for line in ledger if line.outcome == "answered" and line.response_id],
+    )  # fmt: skip
     trail = Trail(
         process=process,
         cost=measure_cost(ledger, by_list, broken or "no model was asked"),

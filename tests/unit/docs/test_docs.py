@@ -22,10 +22,13 @@ from runner.schema.certificate import Certificate, Claim
 from runner.schema.entry import Entry
 from runner.schema.events import Event, EventKind
 from runner.schema.history import HistoryRecord
+from runner.schema.identity import Evidence, Facet, IdentityRecord, Said
 from runner.schema.layers import CostSettings, ProcessSettings
 from runner.schema.ledger import LedgerLine, Usage
+from runner.schema.look import Change, Look
 from runner.schema.manifests import Expectation, PatchEntry, Solution, SolutionManifest
 from runner.schema.run import AttemptRecord, Manifest, RunLock, RunResult, State
+from runner.schema.run_events import RunEvent, RunEventKind, Source
 from runner.schema.score import Component, Composite, Gate, Score
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -106,6 +109,7 @@ def test_defaults_are_as_the_code_has_them() -> None:
 
 
 RECORDS = [Component, Composite, Gate, Score, Certificate, Claim, Event, HistoryRecord, LedgerLine, Usage,
+           RunEvent, Source, Look, Change, IdentityRecord, Facet, Said, Evidence,
            AttemptRecord, Manifest, RunLock, RunResult, State]  # fmt: skip
 
 
@@ -119,7 +123,7 @@ def test_every_field_of_a_record_is_named(model: type[BaseModel]) -> None:
 
 def test_every_kind_of_event_is_named() -> None:
     said = text("reference/records.md")
-    assert [kind for kind in get_args(EventKind) if f"`{kind}`" not in said] == []
+    assert [kind for kind in get_args(EventKind) + get_args(RunEventKind) if f"`{kind}`" not in said] == []
 
 
 def test_every_key_of_a_manifest_is_shown() -> None:
