@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from runner.cli import score_run
 from runner.cli.entry import run_app
 from runner.cli.options import DEFAULT_REGISTRY, Registry
 
@@ -39,6 +40,10 @@ def gates(
 
     score = gates_of_clone(registry, benchmark, branch, repo, lambda line: typer.echo(line, err=True))
     print_document({g.id: {"pass": g.passed, "evidence": g.reason or g.evidence} for g in score.gates})
+
+
+score_app.command("process")(score_run.process)
+score_app.command("cost")(score_run.cost)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from runner.lab.kit import Kit
+from runner.prices import Price
 from runner.repo import Mirror
 from runner.report.detail import write_detail
 from runner.report.human import write_report
@@ -13,11 +14,12 @@ from runner.report.row import row
 from runner.schema.cell import Cell
 from runner.schema.history import HistoryRecord
 from runner.schema.run import RunLock, RunResult
-from runner.schema.score import Composite, Score
+from runner.schema.score import Score
 from runner.scoring.code import Corpus, code_components
 from runner.scoring.fold import compose
 from runner.sprint.driver import Progress
 from runner.sprint.worker import Facts
+from runner.stages.trail import follow, log_events
 from runner.store.files import write_atomic, write_record
 from runner.store.history import History
 from runner.store.rundir import RunDir
@@ -41,6 +43,11 @@ def write_result(
 ) -> RunResult:
     """Write scores, result, detail and report; returns the result."""
     entry = kit.benchmark.entry
+    diff_lines = mirror.diff_lines(lock.baseline, progress.head)
+    outcome = progress.outcome or "invalid"
+    by_list = facts.by_list or (lambda *_: Price(None, "no model was asked"))
+    trail = follow(run, lock, entry, progress.attempts, outcome, diff_lines, by_list)
+    measured.scores += [trail.process, trail.cost]
     for score in measured.scores:
         run.write_score(score)
     parts = code_components(entry, measured.gates, measured.corpus, measured.why_not)
@@ -50,12 +57,12 @@ def write_result(
         benchmark=lock.benchmark,
         arm=lock.arm,
         arm_id=lock.arm.arm_id,
-        outcome=progress.outcome or "invalid",
+        outcome=outcome,
         cause=progress.cause,
         detail=progress.detail,
         attempts=progress.attempts,
         head=progress.head,
-        diff_lines=mirror.diff_lines(lock.baseline, progress.head),
+        diff_lines=diff_lines,
         wall_s=round(sum(a.wall_s for a in progress.attempts), 3),
         started_at=run.states()[0].at,
         tokens=facts.tokens,
@@ -64,12 +71,11 @@ def write_result(
         models_served=facts.models_served,
         cost=facts.cost,
         code=compose(parts, lock.formula),
-        components=parts,
-        agentic=Composite(
-            value=None, earned=0, available=0, total=100, excluded=[f"process: {NOT_YET}"], reason=NOT_YET
-        ),
+        components=parts + trail.agentic,
+        agentic=compose(trail.agentic, lock.formula),
         review=Cell.none("no reviewer is configured" if not entry.reviewers else NOT_YET),
-        freeze=Cell.none(NOT_YET),
+        freeze=trail.freeze,
+        identity=trail.identity,
     )
     write_record(run.result_file, result)
     cells = row(result, report=run.path.name, series=lock.series)
@@ -86,6 +92,7 @@ def publish(kit: Kit, run: RunDir, lock: RunLock, result: RunResult) -> None:
     """Seal the run's folder and chain its row on."""
     entry = kit.benchmark.entry
     cells = row(result, report=run.path.name, series=lock.series)
+    log_events(run, lock, result.attempts)
     manifest = run.seal()
     History(kit.benchmark.runs_dir.parent).append(
         HistoryRecord(
