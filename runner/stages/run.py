@@ -83,7 +83,7 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
     if state == "done":
         run.state("done")
     run.event("run_end", outcome=result.outcome, detail=result.detail)
-    publish(kit, run, lock, result)  # seals the run: nothing is written into its folder afterwards
+    publish(kit.benchmark, run)  # seals the run: nothing is written into its folder afterwards
     return result
 
 
