@@ -13,6 +13,7 @@ from runner.report.detail import write_detail
 from runner.report.human import write_report
 from runner.report.record import record_of
 from runner.report.row import row
+from runner.schema.base import digest
 from runner.schema.cell import Cell
 from runner.schema.run import RunLock, RunResult
 from runner.schema.score import Composite, Score
@@ -76,6 +77,20 @@ def write_result(
     write_record(run.result_file, result)
     write_pages(kit.benchmark, run, lock, result, measured.scores, lock.series)
     return result
+
+
+def series_for(
+    benchmark_hash: str, formula: str, templates: str, harness_version: str, limits: object, rubric: str | None = None
+) -> str:
+    """What rows must share to be ranked together. A review's rubric, prompt and reviewers count, where there is one."""
+    basis = [benchmark_hash, formula, templates, harness_version, limits]
+    return digest([*basis, rubric] if rubric else basis)
+
+
+def series_of(benchmark: Benchmark, lock: RunLock, rubric: str | None) -> str:
+    """The series of a stored run, scored by the benchmark as the registry has it today."""
+    formula, harness_version = benchmark.entry.formula, lock.arm.harness_version
+    return series_for(benchmark.hash, formula, lock.templates, harness_version, lock.limits, rubric)
 
 
 def agentic_of(benchmark: Benchmark, scores: Sequence[Score], outcome: str) -> Composite:
