@@ -87,10 +87,9 @@ def series_for(
     return digest([*basis, rubric] if rubric else basis)
 
 
-def series_of(benchmark: Benchmark, lock: RunLock, rubric: str | None) -> str:
-    """The series of a stored run, scored by the benchmark as the registry has it today."""
-    formula, harness_version = benchmark.entry.formula, lock.arm.harness_version
-    return series_for(benchmark.hash, formula, lock.templates, harness_version, lock.limits, rubric)
+def series_of(lock: RunLock, benchmark_hash: str, formula: str, rubric: str | None) -> str:
+    """The series of a stored run that was scored by a benchmark of that hash."""
+    return series_for(benchmark_hash, formula, lock.templates, lock.arm.harness_version, lock.limits, rubric)
 
 
 def agentic_of(benchmark: Benchmark, scores: Sequence[Score], outcome: str) -> Composite:

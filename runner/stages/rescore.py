@@ -78,7 +78,7 @@ def rescore(kit: Kit, stored: Stored, how: How, tell: Tell) -> Revision:
         if stored.run.reviews_file.exists():
             new.reviews_file.write_bytes(stored.run.reviews_file.read_bytes())
         write_record(new.result_file, result)
-        series = series_of(stored.benchmark, stored.lock, result.rubric)
+        series = series_of(stored.lock, stored.benchmark.hash, entry.formula, result.rubric)
         revision = Revision(
             run_id=stored.lock.run_id, revision=new.revision, kind="rescore", at=now(), scorer_version=SCORER_VERSION,
             runner_version=__version__, benchmark_hash=stored.benchmark.hash, series=series,
