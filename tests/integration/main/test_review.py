@@ -47,7 +47,7 @@ def test_a_run_is_reviewed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Non
         done = bench("score", "review", folder.name, *where, "--json")
         assert done.code == 0, done.err
         assert done.document["review"]["value"] == 4.0
-        said = "".join(request for request in map(str, server.requests))
+        said = "".join(request for request in map(str, server.seen))
     assert "reference" not in said.replace("src/reference", "")  # blind to who made it
     grades = bench.home / "grades.json"
     reviews = [{"reviewer": name, "grades": dict.fromkeys(CRITERIA, grade)} for name, grade in (("a", 4), ("b", 5))]
