@@ -12,6 +12,7 @@ from runner.lab.tree import Overlay, protected_overlay
 from runner.repo import Mirror
 from runner.schema.entry import Command, Entry
 
+
 @dataclass(frozen=True)
 class Branch:
     """The immutable artifact that gates judge: one commit of a host-owned mirror.

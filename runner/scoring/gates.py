@@ -39,8 +39,8 @@ def measure_gates(
     workers: int = 1,
 ) -> Score:
     """All gates the registry has commands for (or those named by ``only``); one without its command is null with the
-    reason. Scope is judged first, from commits alone, before anything of the branch is run. ``order`` (default: the table's)
-    and ``workers`` (gates side by side) change how long it takes, never what is found.
+    reason. Scope is judged first, from commits alone, before anything of the branch is run. ``order`` (default: the
+    table's) and ``workers`` (gates side by side) change how long it takes, never what is found.
     """
     given = Given(attempts, plan)
     found: dict[str, Gate] = {}
