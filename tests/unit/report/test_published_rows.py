@@ -70,7 +70,7 @@ def test_a_harnesss_own_price_is_no_cost() -> None:
         return cost_cell({"source": source, "total_cost_usd": total}, provider)
 
     assert cell("ndjson-fallback", 11.54, "openrouter") == "-"
-    assert cell("worker-usage", 5.74, "local") == "-"
+    assert cell("worker-usage", 5.74, "local") == "$0.00"  # a box of one's own bills nothing
     assert cell("worker-usage", 0.0, "openrouter") == "-"
     assert cell("openrouter", 0.3, "openrouter") == "$0.30"
     assert cell("openrouter", None, "openrouter") == "-"
