@@ -30,6 +30,7 @@ class Mutant:
     killed_by: tuple[str, ...] = ()
     detail: str = ""
     flips: bool = False
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Sweeper:
         result = self.suite.run(commit, first_kill=not whole, repeat=repeat)
         if result.ended == "timeout":  # a slow machine must not look like a kill: once more, and only then believed
             result = self.suite.run(commit, first_kill=not whole, repeat=repeat)
-        mutant = _verdict(patch.name, result)
+        mutant = replace(_verdict(patch.name, result), exit_code=result.exit_code)
         self.announce(f"{patch.name}: {mutant.verdict}")
         return mutant
 

@@ -9,15 +9,11 @@ from dataclasses import dataclass
 from runner.events.profile import Profile, Rebaselines, profile, rebaselines
 from runner.events.segments import Segment
 from runner.schema.cell import Cell
-from runner.schema.entry import Band, Entry
 from runner.schema.layers import ProcessSettings
-from runner.schema.score import Component, Score
-from runner.scoring.fold import band_share, points, unmeasured
+from runner.schema.score import Score
 
 SCORER_VERSION = "process-1"
 ONE_HARNESS = "agent log; compare within one harness only"
-_CHURN_BAND = Band(full=1.5, zero=4.0)
-_PENALTIES = {"retry": 10.0, "blind_rebaseline": 10.0, "malformed": 2.0, "loop": 5.0, "death": 10.0}
 
 
 @dataclass(frozen=True)
@@ -168,68 +164,6 @@ def _ratio(lines: int, diff_lines: int | None, source: str, *, nothing: str) -> 
     if not lines:
         return Cell.none(nothing)
     return Cell.of(round(lines / diff_lines, 4), source)
-
-
-def agentic_components(entry: Entry, score: Score | None, outcome: str, why_not: str) -> list[Component]:
-    """The weighted lines of ``agentic``; ``seed-1`` takes the published metrics, ``runner-1`` the second versions."""
-    weights = entry.weights.agentic
-    if score is None:
-        return [unmeasured(f"agentic.{name}", weight, why_not) for name, weight in weights.items()]
-    seed = entry.formula == "seed-1"
-    fines = _PENALTIES | entry.weights.penalties
-    figures = score.figures
-    made = {
-        "attempts": lambda weight: _attempts(weight, figures, outcome, fines["retry"]),
-        "rebaseline": lambda weight: _fined(
-            "rebaseline", weight, figures,
-            {"blind_rebaselines_1" if seed else "blind_rebaselines_2": fines["blind_rebaseline"]},
-        ),
-        "tool_discipline": lambda weight: _discipline(weight, figures, fines, entry.process.min_tool_calls),
-        "churn": lambda weight: _churned(
-            weight, figures["churn_payload" if seed else "churn_snapshots"],
-            entry.weights.thresholds.get("churn", _CHURN_BAND),
-        ),
-    }  # fmt: skip
-    return [
-        made[name](weight) if name in made else unmeasured(f"agentic.{name}", weight, "no such component")
-        for name, weight in weights.items()
-    ]
-
-
-def _attempts(weight: float, figures: dict[str, Cell], outcome: str, fine: float) -> Component:
-    retries = figures["retries"].value
-    if outcome != "pass" or not isinstance(retries, int):
-        return points("agentic.attempts", weight, 0.0, "it did not pass")
-    left = max(weight - fine * retries, 0.0)
-    return points("agentic.attempts", weight, left / weight if weight else 0.0, f"{retries} retries x {fine:g}")
-
-
-def _fined(name: str, weight: float, figures: dict[str, Cell], fines: dict[str, float]) -> Component:
-    """``weight`` minus a fine for each, never below zero."""
-    lost, said = 0.0, []
-    for key, fine in fines.items():
-        value = figures[key].value
-        if not isinstance(value, int):
-            return unmeasured(f"agentic.{name}", weight, figures[key].reason or "not measured")
-        lost += value * fine
-        said.append(f"{value} {key.replace('_', ' ')} x {fine:g}")
-    return points(f"agentic.{name}", weight, max(weight - lost, 0.0) / weight if weight else 0.0, " + ".join(said))
-
-
-def _discipline(weight: float, figures: dict[str, Cell], fines: dict[str, float], least: int) -> Component:
-    calls = figures["tool_calls"].value
-    if isinstance(calls, int) and calls < least:
-        return unmeasured("agentic.tool_discipline", weight, f"{calls} tool calls say nothing")
-    return _fined(
-        "tool_discipline", weight, figures,
-        {"malformed": fines["malformed"], "loops": fines["loop"], "context_deaths": fines["death"]},
-    )  # fmt: skip
-
-
-def _churned(weight: float, cell: Cell, band: Band) -> Component:
-    if not isinstance(cell.value, (int, float)):
-        return unmeasured("agentic.churn", weight, cell.reason or "not measured")
-    return points("agentic.churn", weight, band_share(band, float(cell.value)), f"{cell.value:g} by {cell.source}")
 
 
 def labels(segments: Iterable[Segment]) -> list[str]:

@@ -18,8 +18,9 @@ from runner.schema.identity import IdentityRecord
 from runner.schema.ledger import LedgerLine
 from runner.schema.run import AttemptRecord, RunLock
 from runner.schema.score import Component, Score
+from runner.scoring.agentic import agentic_components
 from runner.scoring.cost import Pricer, measure_cost
-from runner.scoring.process import Churn, agentic_components, look_at, measure_process
+from runner.scoring.process import Churn, look_at, measure_process
 from runner.store.files import disk_error, write_record
 from runner.store.rundir import RunDir
 
@@ -57,7 +58,7 @@ def follow(
     trail = Trail(
         process=process,
         cost=measure_cost(ledger, by_list, broken or "no model was asked"),
-        agentic=agentic_components(entry, None if scripted else process, outcome, NO_AGENT),
+        agentic=agentic_components(entry, None if scripted else process.figures, outcome, NO_AGENT),
         identity=identify_run(run.path, lock, segments, ledger),
         freeze=_freeze(ledger, broken or "no model was asked"),
     )

@@ -9,8 +9,9 @@ import pytest
 from runner.events.segments import Segment, of_log
 from runner.schema.entry import Entry
 from runner.schema.score import Score
+from runner.scoring.agentic import agentic_components
 from runner.scoring.fold import compose
-from runner.scoring.process import Churn, agentic_components, look_at, measure_process
+from runner.scoring.process import Churn, look_at, measure_process
 from tests.support.seedlog import Pi, log, stored
 
 WEIGHTS = {"agentic": {"attempts": 30, "rebaseline": 20, "tool_discipline": 30, "churn": 20}}
@@ -32,7 +33,10 @@ def measured(
 
 
 def earned(benchmark: Entry, score: Score | None, outcome: str = "pass") -> dict[str, float | None]:
-    return {c.id.removeprefix("agentic."): c.earned for c in agentic_components(benchmark, score, outcome, "why")}
+    return {
+        c.id.removeprefix("agentic."): c.earned
+        for c in agentic_components(benchmark, score.figures if score else None, outcome, "why")
+    }
 
 
 def pushing(lines: int) -> Pi:
@@ -64,8 +68,8 @@ def test_nothing_measured_is_never_full_marks(tmp_path: Path) -> None:
     silent = measured(tmp_path, entry(), Pi().end().text, diff=33)
     found = earned(entry(), silent)
     assert (found["tool_discipline"], found["churn"]) == (None, None)
-    composite = compose(agentic_components(entry(), silent, "pass", "why"), "seed-1")
-    assert (composite.available, composite.total) == (50, 100)
+    composite = compose(agentic_components(entry(), silent.figures, "pass", "why"), "seed-1")
+    assert (composite.available, composite.total) == (30, 100)
     assert "agentic.churn: no line went through an edit tool" in composite.excluded
     assert earned(entry(), None) == dict.fromkeys(WEIGHTS["agentic"])
 
