@@ -8,21 +8,17 @@ import socket
 import tempfile
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from runner.errors import ProviderError, RigError
 from runner.gateway.client import Gateway
 from runner.gateway.limits import Caps
-from runner.gateway.providers import Provider
+from runner.gateway.providers import Provider, price_is_known
 from runner.gateway.totals import read_ledger
-from runner.prices import is_known
+from runner.gateway.wire import PATHS, question
 from runner.schema.ledger import LedgerLine
 
 PROBE_S = 60.0
-PROBE_TOKENS = 16
-PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "anthropic": "/v1/messages"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ def probe(provider: Provider, model: str, *, timeout_s: float = PROBE_S, gateway
     line = lines[-1]
     if totals.provider_fault or line.outcome != "answered":
         raise complaint(provider, model, line, totals.provider_fault)
-    known = is_known(line.model_served or model, datetime.now(UTC), catalogue=provider.price, free=provider.free)
+    known = price_is_known(provider, line.model_served or model) or price_is_known(provider, model)
     seconds = line.latency_ms / 1000
     served = line.model_served or "(not named)"
     return Probe(
@@ -108,18 +104,9 @@ def _ask(path: Path, token: str, provider: Provider, model: str, timeout_s: floa
     if wire == "anthropic":
         headers["anthropic-version"] = "2023-06-01"
     try:
-        connection.request("POST", PATHS[wire], json.dumps(_question(wire, provider, model)), headers)
+        connection.request("POST", "/v1" + PATHS[wire], json.dumps(question(wire, provider.dialect, model)), headers)
         connection.getresponse().read()
     except (OSError, http.client.HTTPException):
         pass  # A cut or endless answer: the ledger has its line.
     finally:
         connection.close()
-
-
-def _question(wire: str, provider: Provider, model: str) -> dict[str, Any]:
-    words = "Answer with the single word: ready"
-    if wire == "responses":
-        return {"model": model, "input": words, "max_output_tokens": PROBE_TOKENS}
-    # OpenAI's own newer models know only the longer name of this limit.
-    limit = "max_completion_tokens" if provider.dialect == "openai" else "max_tokens"
-    return {"model": model, "messages": [{"role": "user", "content": words}], limit: PROBE_TOKENS}

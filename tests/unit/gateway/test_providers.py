@@ -14,7 +14,18 @@ SHIPPED = Path(__file__).parents[3] / "registry" / "providers.yaml"
 
 def test_the_shipped_providers_are_there() -> None:
     found = load_providers(SHIPPED).by_name
-    assert list(found) == ["openrouter", "anthropic", "openai", "llama-local", "embedded", "replay", "control"]
+    assert list(found) == [
+        "openrouter",
+        "anthropic",
+        "openai",
+        "llama-local",
+        "ollama",
+        "vllm",
+        "lmstudio",
+        "embedded",
+        "replay",
+        "control",
+    ]
     assert [name for name, provider in found.items() if not provider.asks_a_model] == ["replay", "control"]
 
 

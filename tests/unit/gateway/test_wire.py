@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.gateway.answers import AnswerReader, canonical_usage
-from runner.gateway.wire import UnreadableBody, read_request, route, with_usage
+from runner.gateway.wire import UnreadableBody, read_request, route, with_fields
 from runner.schema.ledger import Usage, Wire
 from tests.support.stub_llm import Answer
 
@@ -35,7 +35,7 @@ def test_routes(method: str, path: str, found: tuple[str, str] | None) -> None:
 
 def test_only_the_option_is_added() -> None:
     body = b'{ "stream": true,\n "model":"m", "n": 1.0}'
-    changed = with_usage(body, json.loads(body))
+    changed = with_fields(body, json.loads(body), {"stream_options": {"include_usage": True}})
     assert changed == b'{"stream_options":{"include_usage":true}, "stream": true,\n "model":"m", "n": 1.0}'
     assert json.loads(changed)["n"] == 1.0
 
