@@ -22,7 +22,7 @@ from runner.gateway.providers import Provider
 
 MODEL = "perf-model"
 ROUNDS, PAUSE_S = 600, 0.001
-CONNECTIONS, STORM_S, STORMS = 64, 2.0, 4
+CONNECTIONS, STORM_S, STORMS = 64, 1.5, 3
 WARM = 100
 TICK = os.sysconf("SC_CLK_TCK")
 PROMPT = "Please look at the file and tell me what it does. " * 80

@@ -6,14 +6,11 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
 from runner.schema.ledger import Usage
-
-_MILLION = Decimal(10**6)
 
 
 @dataclass(frozen=True)
@@ -89,12 +86,12 @@ def _listed(model: str, usage: Usage, at: datetime, catalogue: str) -> Price:
     if found is None:
         return _asked(model, usage, at, catalogue)
     counts = (usage.uncached_input, usage.cache_read, usage.cache_write, usage.output)
-    usd = sum((rate * count for rate, count in zip(found, counts, strict=True)), Decimal(0)) / _MILLION
-    return Price(float(usd), price_source())
+    usd = sum(rate * count for rate, count in zip(found, counts, strict=True)) / 1e6
+    return Price(usd, price_source())
 
 
 @lru_cache(maxsize=64)
-def _rates(catalogue: str, model: str, at: datetime) -> tuple[Decimal, ...] | str | None:
+def _rates(catalogue: str, model: str, at: datetime) -> tuple[float, ...] | str | None:
     """A model's four prices per million tokens at ``at``; None where they depend on the size, a text: no price.
 
     The list's own arithmetic takes a quarter of a millisecond a request, too long beside the request itself.
@@ -107,7 +104,7 @@ def _rates(catalogue: str, model: str, at: datetime) -> tuple[Decimal, ...] | st
             return one if kind == "uncached_input" else None
         if any(hasattr(value, "tiers") for value in vars(one.model_price).values()):
             return None
-        found.append(one.total_price)
+        found.append(float(one.total_price))
     return tuple(found)
 
 

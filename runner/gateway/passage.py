@@ -39,6 +39,7 @@ class Passage:
         self._provider, self._model, self._upstream = provider, model, upstream
         self._session, self._book, self._recorder = session, book, recorder
         self._generations = Generations(upstream, session) if provider.accounting == "generation" else None
+        self._routing = provider.for_model(model).routing
         self._urls: dict[str, URL] = {}
         self._asking: set[asyncio.Task[None]] = set()
 
@@ -212,7 +213,7 @@ class Passage:
         """Whether somebody else answered than was asked."""
         if exchange.wire not in ANSWERS:
             return None
-        routing = self._provider.for_model(self._model).routing
+        routing = self._routing
         if facts.host is not None and routing is not None and not routing.allows(facts.host):
             return f"wrong host served: {facts.host} instead of {', '.join(routing.only)}"
         served, first = facts.model, self._book.first_served

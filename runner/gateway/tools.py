@@ -57,7 +57,7 @@ def provider_tools(wire: Wire, data: dict[str, Any]) -> list[str]:
         return []
     found = {kind_of(name) for name in _foreign(wire, data)}
     for field, kind in _FIELDS.items():
-        if data.get(field) not in (None, False, [], {}):
+        if data.get(field) not in (None, False, []):
             found |= {kind_of(name) for name in _plugins(data[field])} if field == "plugins" else {kind}
     if wire == "responses" and data.get("prompt") is not None:
         found.add("stored_prompt")  # it may bring tools of its own, which nobody sees here
@@ -97,7 +97,7 @@ def _declared(wire: Wire, data: dict[str, Any]) -> Iterator[Any]:
     while lists and depth < 8:
         inner: list[Any] = []
         for tools in lists:
-            for tool in tools if isinstance(tools, list) else []:
+            for tool in tools if isinstance(tools, list) else [{"type": "no list"}] if tools else []:
                 yield tool
                 if isinstance(tool, dict) and tool.get("type") == "namespace":
                     inner.append(tool.get("tools"))

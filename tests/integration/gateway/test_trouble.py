@@ -47,10 +47,11 @@ def test_a_fault_that_a_later_answer_made_good_is_none(enter: Open) -> None:
     assert (totals.provider_fault, totals.recovered_faults) == (None, 1)
 
 
-def test_a_fault_at_the_end_is_the_providers_whatever_came_before(enter: Open) -> None:
+def test_a_fault_at_the_end_is_the_providers_whatever_came_before(enter: Open, gateway: Gateway) -> None:
     agent = enter("broken_late")
     assert [agent.post().status for _ in range(2)] == [200, 500]
-    assert agent.door.fault() == "HTTP 500"
+    assert gateway.end_attempt(agent.run_id).provider_fault == "HTTP 500"
+    assert [(line.ours, line.status) for line in agent.lines()] == [(False, 200), (False, 500), (True, 500)]
 
 
 def test_a_full_context_is_not_the_providers(enter: Open) -> None:
