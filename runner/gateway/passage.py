@@ -10,7 +10,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from runner.gateway.accounting import Generations
+from runner.gateway.generations import Generations
 from runner.gateway.answers import AnswerReader, Facts
 from runner.gateway.book import Book
 from runner.gateway.cassette import Recorded, Recorder

@@ -173,6 +173,7 @@ def main() -> None:
     try:
         if os.environ.get("GW_UV"):
             import uvloop
+
             uvloop.run(serve())
         else:
             asyncio.run(serve())

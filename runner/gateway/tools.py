@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
+from runner.schema.entry import ProviderTool
 from runner.schema.ledger import Wire
 
-KINDS = (
-    "web_search", "web_fetch", "code_execution", "mcp", "file_search", "image_generation", "computer",
-    "stored_prompt", "other",
-)  # fmt: skip
+KINDS: tuple[str, ...] = get_args(ProviderTool)
 
 _AGENTS_OWN = {
     # Carried out by whoever declared them, in the sandbox; tool_search only looks through the declared tools.

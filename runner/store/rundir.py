@@ -58,6 +58,11 @@ class RunDir:
         return self.path / "gateway.jsonl"
 
     @property
+    def cassette(self) -> Path:
+        """Where the gateway keeps every exchange with the model."""
+        return self.path / "cassette"
+
+    @property
     def agent(self) -> Path:
         """The agent's own logs, untouched; one folder per attempt."""
         return self.path / "agent"
