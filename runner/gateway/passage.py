@@ -10,11 +10,11 @@ from aiohttp import web
 from multidict import CIMultiDict
 from yarl import URL
 
-from runner.gateway.generations import Generations
 from runner.gateway.answers import AnswerReader, Facts
 from runner.gateway.book import Book
 from runner.gateway.cassette import Recorded, Recorder
 from runner.gateway.exchange import Exchange
+from runner.gateway.generations import Generations
 from runner.gateway.providers import Provider
 from runner.gateway.upstream import Upstream
 from runner.gateway.wire import ANSWERS, PATHS, error_body, question, read_request
