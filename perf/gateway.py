@@ -9,7 +9,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -100,7 +99,7 @@ def quantile(values: list[float], share: float) -> float:
 
 def _request(token: str | None, stream: bool) -> bytes:
     messages = [{"role": "system", "content": PROMPT}, {"role": "user", "content": "go"}]
-    fields = {"model": MODEL, "messages": messages, "tools": TOOLS}
+    fields: dict[str, object] = {"model": MODEL, "messages": messages, "tools": TOOLS}
     if stream:
         fields |= {"stream": True, "stream_options": {"include_usage": True}}
     body = json.dumps(fields).encode()
@@ -119,10 +118,3 @@ def cpu_seconds(pid: int) -> float:
     """CPU time of a process so far, user and system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICK
-
-
-if __name__ == "__main__":
-    started = time.monotonic()
-    for floor in measure():
-        print(floor.words())  # noqa: T201
-    print(f"{time.monotonic() - started:.1f} s")  # noqa: T201

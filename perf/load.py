@@ -12,7 +12,7 @@ class Target:
     """Where one request goes: a port of loopback, or a unix socket."""
 
     request: bytes
-    port: int | None = None
+    port: int = 0
     path: str | None = None
 
 

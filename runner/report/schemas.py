@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 def records() -> dict[str, type[BaseModel]]:
     """Every record that reaches disk, by the name of its schema file."""
-    from runner.schema import certificate, entry, events, history, ledger, manifests, run, score
+    from runner.schema import cassette, certificate, entry, events, history, ledger, manifests, run, score
 
     return {
         "certificate": certificate.Certificate,
@@ -26,6 +26,7 @@ def records() -> dict[str, type[BaseModel]]:
         "score": score.Score,
         "solutions": manifests.SolutionManifest,
         "state": run.State,
+        "taped-exchange": cassette.TapedExchange,
     }
 
 
