@@ -11,7 +11,7 @@ repeats. A step is a dict: ``say`` (text), ``tool`` (name, arguments), ``status`
 ``redirect``, ``echo_key`` (an error that quotes the key; ``"gzip"``: compressed), ``gzip``, ``usage`` (counts, or
 None), ``written`` (tokens written to the cache), ``provider`` (the host behind a broker), ``searched`` (times the
 provider searched), ``fails_late`` (a stream that turns into an error), ``only_if`` (a text: the step is for requests
-that hold it, others are simply answered).
+that hold it, others are simply answered), ``reads`` (the usage counts the request's words, at most so many).
 
 ``GET /generation?id=`` answers like a broker's books.
 """
@@ -93,6 +93,15 @@ SCENARIOS: dict[str, list[Step]] = {
     "full_midway": [{"fails_late": CONTEXT_WORDS}],
     "overloaded_midway": [{"fails_late": "overloaded"}],
     "waits": [{**DONE, "pause": 1.0}],
+    "counts": [{**DONE, "reads": 1_000_000}],
+    "forgets": [{**DONE, "reads": 4_000}],
+    "full_at_last": [{**DONE, "reads": 1_000_000}, {**DONE, "reads": 1_000_000}, {"status": "context"}],
+    # looks for a key wherever it may lie, and is told it in an error
+    "spy": [
+        {"tool": ("bash", {"command": "env; cat /proc/[0-9]*/environ /run/secrets/* 2>/dev/null | base64 -w0"})},
+        {"status": 500, "echo_key": True},
+        DONE,
+    ],
     # faults that only some requests meet
     "picky": [{"status": 400, "only_if": "poison", "words": "cannot parse"}],
     "fragile": [{"status": 500, "only_if": "poison"}],
@@ -352,6 +361,8 @@ class StubHandler(BaseHTTPRequestHandler):
                 "raw": raw.decode("latin-1") if len(raw) < 10_000 else "",
             }
         )
+        if "reads" in step:
+            step = {**step, "usage": (min(len(raw.split()), step["reads"]), 0, 5, 0)}
         if "only_if" in step and step["only_if"].encode() not in raw:
             step = DONE
         self._play(Answer(wire, step, n, str(body.get("model")), run), step, bool(body.get("stream")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import threading
 import time
@@ -11,7 +12,7 @@ import pytest
 
 from runner.gateway.client import Gateway
 from runner.gateway.limits import Caps
-from tests.integration.gateway.conftest import MODEL, PATHS, Open
+from tests.integration.gateway.conftest import KEY, MODEL, PATHS, Open
 from tests.support.stub_llm import StubServer
 
 ROUTING = {"only": ["some-host/fp8"], "quantizations": ["fp8"]}
@@ -75,6 +76,20 @@ def test_what_the_provider_searched_by_itself_is_noted(enter: Open) -> None:
     agent = enter("searching")
     agent.post("anthropic", stream=True)
     assert agent.lines()[-1].note == "the provider used tools: web_search_requests=2"
+
+
+def test_a_broker_is_asked_about_an_answer_that_broke_off(enter: Open, gateway: Gateway, stub: StubServer) -> None:
+    agent = enter("cut_forever", dialect="openrouter", accounting="generation")
+    with pytest.raises((http.client.HTTPException, OSError)):
+        agent.post(stream=True)
+    totals = gateway.end_attempt(agent.run_id)
+    line = agent.lines()[0]
+    assert (line.outcome, line.host_served, line.usage_reason) == ("cut", "Some Host", "as the broker booked it")
+    assert (totals.usage.uncached_input, totals.usage.cache_read, totals.usage.output) == (1000, 400, 7)
+    assert (totals.unmetered, totals.price_usd) == (0, 0.25)
+    asked = next(seen for seen in reversed(stub.seen) if seen["scenario"] == "generation")
+    assert asked["raw"].endswith(f"/generation?id={line.response_id}")
+    assert asked["headers"]["authorization"] == f"Bearer {KEY}"
 
 
 # -- caps
