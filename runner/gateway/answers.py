@@ -6,6 +6,7 @@ Nothing here changes or delays the bytes; what cannot be read ends as "unknown, 
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -15,6 +16,13 @@ from runner.schema.ledger import Usage, Wire
 
 MAX_PLAIN_BYTES = 32 * 1024 * 1024
 MAX_LINE_BYTES = 16 * 1024 * 1024
+
+_TELLING = {
+    "chat": re.compile(rb'"(usage|error)"\s*:\s*[^n\s]|"finish_reason"\s*:\s*"'),
+    "responses": re.compile(rb'"(response|error)"\s*:\s*[{"]|"type"\s*:\s*"error"'),
+    "anthropic": re.compile(rb'"type"\s*:\s*"(message_(start|delta|stop)|error)"|"error"\s*:\s*[{"]'),
+}
+"""What an event must hold to say more than a word."""
 
 
 @dataclass
@@ -92,6 +100,11 @@ class AnswerReader:
     def _event(self, text: bytes) -> None:
         if text == b"[DONE]":
             self.facts.complete = True
+            return
+        # Most events are a word of the answer; only what may hold a fact is parsed. A quote inside a text is escaped,
+        # so a text can never look like one of these fields.
+        known = self._wire == "anthropic" or (self.facts.model is not None and self.facts.response_id is not None)
+        if known and (telling := _TELLING.get(self._wire)) is not None and telling.search(text) is None:
             return
         data = _json_object(text)
         if data is None:

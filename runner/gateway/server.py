@@ -171,12 +171,7 @@ def _warm() -> None:
 def main() -> None:
     _warm()
     try:
-        if os.environ.get("GW_UV"):
-            import uvloop
-
-            uvloop.run(serve())
-        else:
-            asyncio.run(serve())
+        asyncio.run(serve())
     finally:
         shutil.rmtree(sys.argv[1], ignore_errors=True)
 
