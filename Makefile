@@ -1,4 +1,4 @@
-## make bench | test | test-fast | lint | validate | doctor | sweep
+## make bench | test | test-fast | lint | validate | doctor | sweep | perf
 ## Each needs nothing before it: .venv, the engine and the images are made on first use.
 ## make bench MODEL=provider/model [BENCHMARK= HARNESS= EFFORT= ORCH= SAMPLES= JOBS= ARGS=]
 
@@ -51,7 +51,11 @@ doctor:
 sweep:
 	@$(SETUP) -- $(BIN)/bench sweep $(ARGS)
 
-bakeoff reproduce board perf:
+# Against the same requests sent directly, in the same run; half a minute on loopback.
+perf:
+	@$(SETUP) -- $(BIN)/python -m perf $(ARGS)
+
+bakeoff reproduce board:
 	@echo "make $@ is not there yet." >&2; exit 2
 
 lock:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
@@ -12,12 +11,11 @@ from runner.errors import UsageError
 from runner.fleet.queue import Job
 from runner.gateway.client import Gateway
 from runner.gateway.limits import Caps
-from runner.gateway.providers import Provider, Providers, load_providers, providers_file
+from runner.gateway.providers import Provider, Providers, load_providers, price_is_known, providers_file
 from runner.harness import known
 from runner.harness.base import Harness, Request
 from runner.lab.kit import Kit
 from runner.lab.prepare import Log, add_agent
-from runner.prices import is_known
 from runner.registry.benchmark import Benchmark
 from runner.schema.arm import Arm
 from runner.schema.entry import Limits
@@ -64,6 +62,7 @@ class Arms:
                              effort="none", role="control"))  # fmt: skip
         if not provider.asks_a_model:
             raise UsageError(f"provider {provider.name} cannot be run yet")
+        provider = provider.for_model(model)
         agent = known.harness(harness or known.DEFAULT)
         arm = Arm(provider=provider.name, model=model, harness=agent.name, harness_version=agent.version,
                   effort=effort or "unknown")  # fmt: skip
@@ -85,11 +84,26 @@ class Arms:
         entry = self._benchmark.entry.model_copy(update={"limits": limits})
         own = replace(add_agent(kit, draft.harness.layer, log), benchmark=replace(self._benchmark, entry=entry))
         caps = _caps(limits, draft.provider, draft.arm.model)
-        contestant = AgentContestant(self._gateway, draft.harness, draft.provider, draft.arm, caps)
+        contestant = AgentContestant(
+            self._gateway, draft.harness, draft.provider, draft.arm, caps,
+            tools=entry.provider_tools, egress=entry.egress,
+        )  # fmt: skip
         return Job(own, Order(draft.arm, sample, contestant))
 
 
 def _caps(limits: Limits, provider: Provider, model: str) -> Caps:
     """A cap in USD only where the price is known; elsewhere it could not hold, and the others bound the run."""
-    priced = is_known(model, datetime.now(UTC), catalogue=provider.price, free=provider.free)
-    return Caps(requests=limits.requests, tokens=limits.tokens, usd=limits.usd if priced else None)
+    priced = price_is_known(provider, model)
+    return Caps(
+        requests=limits.requests,
+        tokens=limits.tokens,
+        input_tokens=limits.input_tokens,
+        output_tokens=limits.output_tokens,
+        usd=limits.usd if priced else None,
+        concurrent=limits.concurrent,
+        attempt=Caps(
+            requests=limits.attempt_requests,
+            tokens=limits.attempt_tokens,
+            usd=limits.attempt_usd if priced else None,
+        ),
+    )

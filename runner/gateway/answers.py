@@ -6,14 +6,23 @@ Nothing here changes or delays the bytes; what cannot be read ends as "unknown, 
 from __future__ import annotations
 
 import json
+import re
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from runner.gateway.wire import is_context_error
 from runner.schema.ledger import Usage, Wire
 
 MAX_PLAIN_BYTES = 32 * 1024 * 1024
 MAX_LINE_BYTES = 16 * 1024 * 1024
+
+_TELLING = {
+    "chat": re.compile(rb'"(usage|error)"\s*:\s*[^n\s]|"finish_reason"\s*:\s*"'),
+    "responses": re.compile(rb'"(response|error)"\s*:\s*[{"]|"type"\s*:\s*"error"'),
+    "anthropic": re.compile(rb'"type"\s*:\s*"(message_(start|delta|stop)|error)"|"error"\s*:\s*[{"]'),
+}
+"""What an event must hold to say more than a word."""
 
 
 @dataclass
@@ -26,7 +35,13 @@ class Facts:
     cost_usd: float | None = None
     complete: bool = False
     error: str | None = None
+    context: bool = False
+    """The error says that the conversation no longer fits."""
     unreadable: str | None = None
+    host: str | None = None
+    """Who computed it, where a broker says so."""
+    tools_used: list[str] = field(default_factory=list)
+    """What the provider counted of its own tools, such as ``web_search_requests=2``."""
 
 
 class _Inflate(Protocol):
@@ -41,6 +56,8 @@ class AnswerReader:
         self._wire = wire
         self._streamed = streamed
         self._rest = b""
+        self._parts: list[bytes] = []
+        self._size = 0
         self._raw: dict[str, Any] = {}
         self._inflate = _inflater(encoding)
         if encoding and encoding.lower() != "identity" and self._inflate is None:
@@ -56,9 +73,10 @@ class AnswerReader:
                 self.facts.unreadable = "the answer's compression is broken"
                 return
         if not self._streamed:
-            self._rest += chunk
-            if len(self._rest) > MAX_PLAIN_BYTES:
-                self.facts.unreadable, self._rest = "the answer is too large to read", b""
+            self._parts.append(chunk)
+            self._size += len(chunk)
+            if self._size > MAX_PLAIN_BYTES:
+                self.facts.unreadable, self._parts = "the answer is too large to read", []
             return
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         if len(self._rest) > MAX_LINE_BYTES:
@@ -72,22 +90,29 @@ class AnswerReader:
         if self._streamed:
             if self._rest.startswith(b"data:"):
                 self._event(self._rest[5:].strip())
-        elif self._rest:
-            data = _json_object(self._rest)
+        elif self._parts:
+            data = _json_object(b"".join(self._parts))
             if data is not None:
                 self._whole(data)
-        self._rest = b""
+        self._rest, self._parts = b"", []
         return self.facts
 
     def _event(self, text: bytes) -> None:
         if text == b"[DONE]":
             self.facts.complete = True
             return
+        # Most events are a word of the answer; only what may hold a fact is parsed. A quote inside a text is escaped,
+        # so a text can never look like one of these fields.
+        known = self._wire == "anthropic" or (self.facts.model is not None and self.facts.response_id is not None)
+        if known and (telling := _TELLING.get(self._wire)) is not None and telling.search(text) is None:
+            return
         data = _json_object(text)
         if data is None:
             return
         if data.get("error") and data.get("type") in (None, "error"):
-            self.facts.error = _reason(data["error"])
+            self._failed(data["error"])
+        elif self._wire == "responses" and data.get("type") == "error":
+            self._failed(data)
         if self._wire == "anthropic":
             self._anthropic_event(data)
         elif self._wire == "responses":
@@ -122,21 +147,27 @@ class AnswerReader:
             if data.get("type") in ("response.completed", "response.incomplete"):
                 self.facts.complete = True
             elif data.get("type") == "response.failed":
-                self.facts.error = _reason(answer.get("error"))
+                self._failed(answer.get("error"))
 
     def _whole(self, data: dict[str, Any]) -> None:
         self._identity(data)
         self._usage(data.get("usage"))
         if data.get("error"):
-            self.facts.error = _reason(data["error"])
+            self._failed(data["error"])
         else:
             self.facts.complete = True
+
+    def _failed(self, error: Any) -> None:
+        self.facts.error = _reason(error)
+        self.facts.context = is_context_error(400, json.dumps(error).encode())
 
     def _identity(self, data: dict[str, Any]) -> None:
         if isinstance(data.get("model"), str) and data["model"]:
             self.facts.model = data["model"]
         if isinstance(data.get("id"), str) and self.facts.response_id is None:
             self.facts.response_id = data["id"]
+        if isinstance(data.get("provider"), str) and data["provider"]:
+            self.facts.host = data["provider"][:100]
 
     def _usage(self, usage: Any) -> None:
         if not isinstance(usage, dict):
@@ -144,6 +175,9 @@ class AnswerReader:
         # Anthropic reports in two steps; later figures replace earlier ones, silence keeps them.
         self._raw.update({key: value for key, value in usage.items() if value is not None})
         self.facts.usage = canonical_usage(self._wire, self._raw)
+        used = self._raw.get("server_tool_use")
+        if isinstance(used, dict):
+            self.facts.tools_used = [f"{str(name)[:40]}={n}" for name, n in used.items() if isinstance(n, int) and n]
         cost = self._raw.get("cost")
         if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
             self.facts.cost_usd = float(cost)

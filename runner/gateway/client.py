@@ -10,22 +10,22 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as Late
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, Self
 
 import runner
 from runner.errors import ConfigError, RigError, UsageError
 from runner.gateway.limits import Caps
-from runner.gateway.providers import Provider
-from runner.prices import is_known
+from runner.gateway.providers import Provider, price_is_known
 from runner.schema.ledger import LedgerTotals
 
 COMMAND_S = 30.0
+END_S = 90.0
+"""The end of an attempt may wait for a request of the gateway's own."""
 MAX_SOCKET_PATH = 107
 
 
@@ -37,6 +37,8 @@ class RunDoor:
     token: str = field(repr=False)
     close: Callable[[], LedgerTotals]
     totals: Callable[[], LedgerTotals]
+    capped: threading.Event = field(default_factory=threading.Event, repr=False)
+    """Set when a cap has ended an attempt: whatever its agent asks now is refused. Cleared by the next attempt."""
 
     def fault(self) -> str | None:
         """Why the run so far is the provider's failure and not the model's, or None."""
@@ -56,6 +58,7 @@ class Gateway:
         self._lock = threading.Lock()
         self._folder: Path | None = None
         self._embedded: Any = None
+        self._capped: dict[str, threading.Event] = {}
 
     def __enter__(self) -> Self:
         self.start()
@@ -109,16 +112,32 @@ class Gateway:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
-    def open_run(self, run_id: str, provider: Provider, model: str, caps: Caps, journal: Path) -> RunDoor:
+    def open_run(
+        self,
+        run_id: str,
+        provider: Provider,
+        model: str,
+        caps: Caps,
+        journal: Path,
+        *,
+        tools: Iterable[str] = (),
+        egress: Iterable[str] = (),
+        cassette: Path | None = None,
+        replay: Path | None = None,
+    ) -> RunDoor:
         """Let a run reach ``model``. An existing ``journal`` (a resumed run) is continued and counts for the caps.
 
+        ``tools``: kinds of provider-side tools that are allowed; ``egress``: hosts that may be reached on port 443;
+        ``cassette``: a folder that keeps every exchange; ``replay``: such a folder, which answers in the provider's
+        place (no key, no network).
+
         Raises UsageError for a provider that asks no model, ConfigError for an unset variable or a USD cap
-        on a model whose price is unknown, RigError when the gateway does not work.
+        on a model whose price is unknown, RigError when the gateway does not work or the cassette cannot be read.
         """
-        if not provider.asks_a_model:
+        if not provider.asks_a_model and replay is None:
             raise UsageError(f"provider {provider.name} asks no model: its runs need no gateway")
         self._price_must_be_known(provider, model, caps)
-        where = self._where(provider, model)
+        where = {} if replay else self._where(provider, model)
         assert self._folder is not None
         folder = self._folder / secrets.token_hex(4)
         folder.mkdir(mode=0o711)
@@ -127,6 +146,7 @@ class Gateway:
         if len(str(socket)) > MAX_SOCKET_PATH:
             raise ConfigError(f"the socket path {socket} is too long", "set TMPDIR to a short path")
         token = "bench-" + secrets.token_urlsafe(24)
+        capped = self._capped[run_id] = threading.Event()
         self._call(
             {
                 "do": "open",
@@ -137,18 +157,27 @@ class Gateway:
                 "caps": caps.model_dump(mode="json"),
                 "journal": str(journal.resolve()),
                 "socket": str(socket),
+                "tools": sorted(tools),
+                "egress": sorted(egress),
+                "cassette": None if cassette is None else str(cassette.resolve()),
+                "replay": None if replay is None else str(replay.resolve()),
                 **where,
             }
         )
-        return RunDoor(folder, token, lambda: self.close_run(run_id), lambda: self.totals(run_id))
+        return RunDoor(folder, token, lambda: self.close_run(run_id), lambda: self.totals(run_id), capped)
 
     def begin_attempt(self, run_id: str, label: str) -> None:
         """What comes from now on belongs to attempt ``label``; requests still under way are ended first."""
         self._call({"do": "begin", "run_id": run_id, "label": label})
+        if run_id in self._capped:
+            self._capped[run_id].clear()
 
     def end_attempt(self, run_id: str) -> LedgerTotals:
-        """End what is still under way and return the current attempt's totals."""
-        return LedgerTotals.model_validate(self._call({"do": "end", "run_id": run_id}))
+        """End what is still under way and return the current attempt's totals.
+
+        Where its end looks like the provider's fault, the gateway asks once more itself: up to half a minute.
+        """
+        return LedgerTotals.model_validate(self._call({"do": "end", "run_id": run_id}, END_S))
 
     def totals(self, run_id: str, attempt: str | None = None) -> LedgerTotals:
         """The totals of an open run so far, or of one attempt."""
@@ -156,6 +185,7 @@ class Gateway:
 
     def close_run(self, run_id: str) -> LedgerTotals:
         """Shut a run's door; returns its totals. The ledger is complete afterwards."""
+        self._capped.pop(run_id, None)
         return LedgerTotals.model_validate(self._call({"do": "close", "run_id": run_id}))
 
     def _where(self, provider: Provider, model: str) -> dict[str, str]:
@@ -173,14 +203,14 @@ class Gateway:
         return {"base_url": server.start(model), "key": server.key}
 
     def _price_must_be_known(self, provider: Provider, model: str, caps: Caps) -> None:
-        if caps.usd is None or is_known(model, datetime.now(UTC), catalogue=provider.price, free=provider.free):
+        if caps.usd is None or price_is_known(provider, model):
             return
         raise ConfigError(
             f"the price of {provider.name}/{model} is unknown, so a cap in USD cannot hold",
             "cap tokens or requests instead",
         )
 
-    def _call(self, message: dict[str, Any]) -> Any:
+    def _call(self, message: dict[str, Any], timeout_s: float = COMMAND_S) -> Any:
         answer: Future[Any] = Future()
         with self._lock:
             process = self._process
@@ -195,9 +225,9 @@ class Gateway:
             except OSError:
                 raise RigError("the gateway's process has ended", "its log says why") from None
         try:
-            return answer.result(COMMAND_S)
+            return answer.result(timeout_s)
         except Late:
-            raise RigError(f"the gateway did not answer within {COMMAND_S:.0f} s") from None
+            raise RigError(f"the gateway did not answer within {timeout_s:.0f} s") from None
         finally:
             self._waiting.pop(number, None)
 
@@ -205,6 +235,11 @@ class Gateway:
         assert process.stdout is not None
         for line in process.stdout:
             reply = json.loads(line)
+            if "event" in reply:
+                event = self._capped.get(reply["run_id"])
+                if event is not None:
+                    event.set()
+                continue
             waiting = self._waiting.get(reply["id"])
             if waiting is None:
                 continue

@@ -1,72 +1,94 @@
-"""One run's way to its model: token, pinned model, caps, the real key, one ledger line a request.
+"""One run's way to its model: who may pass, and under which limits. What passes is carried by ``passage``.
 
-Bodies pass as they come, in both directions; what is read of them is read on the side.
+Token, known path, pinned model, no tools of the provider's, caps; then the request goes on with the real key, and one
+ledger line says what came of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
+import binascii
 import hmac
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 from aiohttp import web
 
-from runner.gateway.answers import AnswerReader, Facts
+from runner.gateway.book import Book
+from runner.gateway.cassette import Recorder
+from runner.gateway.egress import Egress
 from runner.gateway.exchange import Exchange
-from runner.gateway.journal import Journal
-from runner.gateway.limits import Caps, Spent, exceeded
+from runner.gateway.limits import Caps, exceeded
+from runner.gateway.passage import Passage
 from runner.gateway.providers import Provider
-from runner.gateway.totals import add_up
+from runner.gateway.replay import Player
 from runner.gateway.upstream import Upstream
 from runner.gateway.wire import ANSWERS, Asked, UnreadableBody, error_body, read_request, route
-from runner.schema.ledger import LedgerLine, LedgerTotals
+from runner.gateway.witness import Witness
+from runner.schema.ledger import LedgerTotals
 
 MAX_BODY = 128 * 1024 * 1024
-MAX_ERROR_BODY = 1024 * 1024
 SETTLE_S = 5.0
 
 
 @dataclass(frozen=True)
 class DoorSpec:
-    """All that a door needs to know; ``key`` stays in this process."""
+    """All that a door needs to know; ``upstream`` holds the key, which stays in this process.
+
+    ``tools``: kinds of provider-side tools that the benchmark allows; ``egress``: hosts that may be reached;
+    ``cassette``: where to keep every exchange; ``replay``: the cassette that answers in the provider's place.
+    """
 
     run_id: str
-    token: str
+    token: str = field(repr=False)
     provider: Provider
     model: str
     upstream: Upstream
     caps: Caps
     journal: Path
     socket: Path
+    tools: frozenset[str] = frozenset()
+    egress: frozenset[str] = frozenset()
+    cassette: Path | None = None
+    replay: Path | None = None
 
 
 class Door:
-    """Serves one run on one unix socket."""
+    """Serves one run on one unix socket. ``on_cap`` is called once when a cap ends an attempt."""
 
-    def __init__(self, spec: DoorSpec, session: aiohttp.ClientSession) -> None:
+    def __init__(
+        self, spec: DoorSpec, session: aiohttp.ClientSession, egress: Egress, on_cap: Callable[[str], None]
+    ) -> None:
         self.spec = spec
         self.attempt = "-"
-        self._session = session
-        self._journal = Journal(spec.journal)
-        self._lines = self._journal.read()
-        self._spent = Spent(requests=sum(line.outcome != "refused" for line in self._lines))
-        for line in self._lines:
-            self._spent.add(line)
-        self._first_served = next((line.model_served for line in self._lines if line.model_served), None)
-        self._wrong_model = False
-        self._opened = time.monotonic()
+        self._book = Book(spec.journal)
+        self._recorder = None if spec.cassette is None else Recorder(spec.cassette, [spec.upstream.key, spec.token])
+        self._player = None if spec.replay is None else Player.load(spec.replay)
+        self._passage = Passage(spec.provider, spec.model, spec.upstream, session, self._book, self._recorder)
+        self._witness = Witness(self._passage, self._book, spec.run_id)
+        self._egress = egress
+        self._on_cap = on_cap
+        self._capped = False
+        self._pinned = spec.provider.pinned(spec.model)
+        self._opened = self._begun = time.monotonic()
+        self._active = 0
         self._busy: set[asyncio.Task[object]] = set()
-        self._runner: web.AppRunner | None = None
+        self._runner: web.ServerRunner | None = None
 
     async def open(self) -> None:
-        app = web.Application(client_max_size=MAX_BODY)
-        app.router.add_route("*", "/{path:.*}", self._handle)
-        self._runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, auto_decompress=False, shutdown_timeout=1.0
+        server = web.Server(
+            self._handle,
+            request_factory=_request,
+            handler_cancellation=True,
+            access_log=None,
+            auto_decompress=False,
         )
+        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
         await self._runner.setup()
         await web.UnixSite(self._runner, str(self.spec.socket)).start()
         # The relay in a pod runs as another user; the token, not the mode, says who may pass.
@@ -76,7 +98,9 @@ class Door:
         await self.settle()
         if self._runner is not None:
             await self._runner.cleanup()
-        self._journal.close()
+        self._book.close()
+        if self._recorder is not None:
+            await self._recorder.close()
         self.spec.socket.unlink(missing_ok=True)
 
     async def settle(self) -> None:
@@ -86,173 +110,180 @@ class Door:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=SETTLE_S)
+        await self._passage.settle()
+
+    async def begin(self, attempt: str) -> None:
+        """What comes from now on belongs to ``attempt``."""
+        await self.settle()
+        self._book.begin()
+        self._witness.begin(attempt)
+        self.attempt, self._begun, self._capped = attempt, time.monotonic(), False
+
+    async def end(self) -> LedgerTotals:
+        """The attempt is over; where its end looks like the provider's fault, a request of our own is the witness."""
+        await self.settle()
+        await self._witness.conclude()
+        return self.totals(self.attempt)
 
     def totals(self, attempt: str | None = None) -> LedgerTotals:
-        return add_up(self._lines, attempt)
+        return self._book.totals(attempt)
 
-    async def _handle(self, request: web.Request) -> web.StreamResponse:
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         task = asyncio.current_task()
         assert task is not None
         self._busy.add(task)
         spec = self.spec
-        exchange = Exchange(spec.run_id, spec.provider, spec.model, self.attempt, request.method, request.path)
+        path = request.path if request.method != "CONNECT" else request.raw_path
+        exchange = Exchange(spec.run_id, spec.provider, spec.model, self.attempt, request.method, path)
         try:
             return await self._serve(request, exchange)
         except asyncio.CancelledError:
             if exchange.open:
-                self._write(exchange.abandoned())
+                self._book.write(exchange.abandoned())
             raise
         finally:
             self._busy.discard(task)
 
-    async def _serve(self, request: web.Request, exchange: Exchange) -> web.StreamResponse:
+    async def _serve(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+        if request.method == "CONNECT":
+            return await self._connect(request, exchange)
         routed = route(request.method, request.path)
         if not self._authorised(request):
             return self._refuse(exchange, 401, "token", "the run's token is missing or wrong")
         if routed is None:
             return self._refuse(exchange, 404, "path", f"the gateway does not serve {request.method} {request.path}")
-        wire, suffix = routed
-        exchange.wire = wire
+        exchange.wire, suffix = routed
         try:
             body = await request.read()
         except web.HTTPRequestEntityTooLarge:
             return self._refuse(exchange, 413, "body", f"a request may have {MAX_BODY} bytes")
         exchange.request_bytes = len(body)
-        asked = Asked(None, False, None, body)
         if request.method == "POST":
             try:
-                asked = read_request(wire, body, request.headers.get("content-encoding"))
+                asked = read_request(exchange.wire, body, request.headers.get("content-encoding"), self._pinned)
             except UnreadableBody as error:
                 return self._refuse(exchange, 415, "body", str(error))
             exchange.asked = asked
-            if asked.model != self.spec.model:
-                return self._refuse(exchange, 403, "model", f"this run is pinned to the model {self.spec.model}")
-        if self._wrong_model:
+            refusal = self._forbidden(exchange, asked)
+            if refusal is not None:
+                return refusal
+        if self._book.wrong_model:
             return self._refuse(exchange, 403, "wrong_model", "the provider served another model; this run is over")
-        cap = exceeded(self.spec.caps, self._spent, time.monotonic() - self._opened)
+        cap = self._cap()
         if cap is not None:
-            return self._refuse(exchange, 402, f"cap: {cap}", f"this run's limit is reached: {cap}")
-        self._spent.requests += 1
-        return await self._forward(request, exchange, suffix, asked)
+            return self._end_by(cap, exchange)
+        return await self._pass(request, exchange, suffix)
 
-    def _authorised(self, request: web.Request) -> bool:
-        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
-        given = [request.headers.get("x-api-key", ""), bearer.strip() if scheme.lower() == "bearer" else ""]
-        token = self.spec.token.encode()
-        return any(hmac.compare_digest(one.encode("utf-8", "replace"), token) for one in given)
+    def _forbidden(self, exchange: Exchange, asked: Asked) -> web.Response | None:
+        """What no request of this run may ask for."""
+        if asked.model != self.spec.model:
+            return self._refuse(exchange, 403, "model", f"this run is pinned to the model {self.spec.model}")
+        tools = [kind for kind in asked.tools if kind not in self.spec.tools]
+        if tools:
+            words = ", ".join(tools)
+            return self._refuse(
+                exchange, 403, f"tool: {words}", f"tools that the provider executes are not allowed here: {words}"
+            )
+        return None
 
-    def _refuse(self, exchange: Exchange, status: int, reason: str, message: str) -> web.Response:
-        body = error_body(exchange.wire, "bench_" + reason.split(":")[0], message)
-        self._write(exchange.refused(status, reason, len(body)))
-        return web.Response(status=status, body=body, content_type="application/json")
+    def _cap(self) -> str | None:
+        """The cap that forbids another request, in words."""
+        now, caps = time.monotonic(), self.spec.caps
+        cap = exceeded(caps, self._book.run, now - self._opened)
+        if cap is None and caps.attempt is not None:
+            cap = exceeded(caps.attempt, self._book.attempt, now - self._begun)
+            return None if cap is None else f"{cap} an attempt"
+        return cap
 
-    async def _forward(self, request: web.Request, exchange: Exchange, suffix: str, asked: Asked) -> web.StreamResponse:
-        upstream = self.spec.upstream
-        query = f"?{request.query_string}" if request.query_string else ""
-        limit = self.spec.caps.wall_s
-        left = None if limit is None else max(0.0, limit - (time.monotonic() - self._opened))
+    def _end_by(self, cap: str, exchange: Exchange) -> web.Response:
+        refusal = self._refuse(exchange, 402, f"cap: {cap}", f"this run's limit is reached: {cap}")
+        if not self._capped:
+            self._capped = True
+            self._on_cap(cap)
+        return refusal
+
+    async def _pass(self, request: web.BaseRequest, exchange: Exchange, suffix: str) -> web.StreamResponse:
+        most = self.spec.caps.concurrent
+        if most is not None and self._active >= most:
+            return self._refuse(exchange, 429, f"busy: {most}", f"{most} requests are under way already", retry=1)
+        self._active += 1
+        self._book.take()
+        self._witness.asked()
         try:
-            async with asyncio.timeout(left):
-                async with self._session.request(
-                    request.method,
-                    upstream.url(suffix + query),
-                    data=asked.body if request.method == "POST" else None,
-                    headers=upstream.request_headers(request.headers),
-                    skip_auto_headers=("User-Agent", "Accept-Encoding", "Content-Type", "Accept"),
-                    allow_redirects=False,
-                    proxy=upstream.proxy,
-                ) as answer:
-                    exchange.headers_in(answer.status)
-                    if answer.status >= 300:
-                        return await self._pass_error(exchange, answer)
-                    return await self._pass_answer(request, exchange, answer)
-        except TimeoutError:
-            line = exchange.abandoned(note=f"cap: {limit:.0f} s")
-            return self._broken(request, exchange, line, 504, "this run's time is up")
-        except (aiohttp.ClientError, OSError) as error:
-            why = upstream.why(error)
-            return self._broken(request, exchange, exchange.failed(why), 502, why)
-
-    async def _pass_error(self, exchange: Exchange, answer: aiohttp.ClientResponse) -> web.Response:
-        body = self.spec.upstream.scrub(await _up_to(answer.content, MAX_ERROR_BODY))
-        headers = self.spec.upstream.response_headers(answer.headers)
-        headers.pop("content-length", None)
-        status = answer.status
-        if status < 400:
-            # Following it would carry the key to a host that nobody named.
-            status, body = 502, error_body(exchange.wire, "bench_redirect", "the provider redirects elsewhere")
-            headers = {"content-type": "application/json"}
-        self._write(exchange.upstream_error(answer.status, body))
-        return web.Response(status=status, body=body, headers=headers)
-
-    async def _pass_answer(
-        self, request: web.Request, exchange: Exchange, answer: aiohttp.ClientResponse
-    ) -> web.StreamResponse:
-        streamed = answer.content_type == "text/event-stream"
-        reader = AnswerReader(exchange.wire, streamed=streamed, encoding=answer.headers.get("content-encoding"))
-        exchange.reader = reader
-        response = web.StreamResponse(status=answer.status, headers=self.spec.upstream.response_headers(answer.headers))
-        try:
-            await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                exchange.chunk_in(len(chunk))
-                # The reader first: an agent that leaves on the last byte must not leave an unread answer.
-                reader.feed(chunk)
-                await response.write(chunk)
-        except ConnectionResetError:
-            # Only writing raises this one: the agent went away. What the upstream does wrong has names of its own.
-            self._write(exchange.abandoned())
-            return response
-        facts = reader.finish()
-        cut = exchange.wire in ANSWERS and not facts.complete and facts.error is None and not facts.unreadable
-        self._write(exchange.ended(facts, cut=cut, fault=self._fault(exchange, facts)))
-        if cut:
-            _hang_up(request)
-            return response
-        await response.write_eof()
+            if self._player is not None:
+                return await self._replayed(request, exchange, self._player)
+            response = await self._passage.forward(request, exchange, suffix, self._time_left())
+        finally:
+            self._active -= 1
+        if exchange.fault and exchange.wire in ANSWERS:
+            self._witness.trouble(exchange.wire, exchange.fault)
         return response
 
-    def _fault(self, exchange: Exchange, facts: Facts) -> str | None:
-        served = facts.model
-        if served is None or exchange.wire not in ANSWERS:
-            return None
-        if self.spec.provider.served_ok(self.spec.model, served, self._first_served):
-            self._first_served = self._first_served or served
-            return None
-        self._wrong_model = True
-        expected = self.spec.model if self.spec.provider.served == "exact" else self._first_served
-        return f"wrong model served: {served[:120]} instead of {expected}"
+    def _time_left(self) -> tuple[float, str] | None:
+        """Seconds until a cap in time ends whatever is under way, and that cap in words."""
+        caps, now = self.spec.caps, time.monotonic()
+        ends = []
+        if caps.wall_s is not None:
+            ends.append((max(0.0, caps.wall_s - (now - self._opened)), f"{caps.wall_s:.0f} s"))
+        if caps.attempt is not None and caps.attempt.wall_s is not None:
+            limit = caps.attempt.wall_s
+            ends.append((max(0.0, limit - (now - self._begun)), f"{limit:.0f} s an attempt"))
+        return min(ends, default=None)
 
-    def _broken(
-        self, request: web.Request, exchange: Exchange, line: LedgerLine, status: int, why: str
-    ) -> web.StreamResponse:
-        """The upstream failed before or within its answer; the agent must see it as it is."""
-        self._write(line)
-        if exchange.reader is not None:
-            _hang_up(request)
-            return web.Response(status=status)
-        return web.Response(
-            status=status, body=error_body(exchange.wire, "bench_upstream", why), content_type="application/json"
-        )
+    async def _replayed(self, request: web.BaseRequest, exchange: Exchange, player: Player) -> web.StreamResponse:
+        """The recorded answer to this request, or the end of the replay."""
+        played = player.answer(exchange.wire, exchange.asked.data)
+        if played.answer is None:
+            line = exchange.refused(409, "divergence", 0).model_copy(update={"note": played.note})
+            self._book.write(line)
+            body = error_body(exchange.wire, "bench_divergence", f"the replay has no answer to this: {played.note}")
+            return web.Response(status=409, body=body, content_type="application/json")
+        return await self._passage.play(request, exchange, played.answer, played.note)
 
-    def _write(self, line: LedgerLine) -> None:
-        line = line.model_copy(update={"seq": len(self._lines) + 1})
-        self._lines.append(line)
-        self._spent.add(line)
-        self._journal.write(line)
+    async def _connect(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+        """A tunnel to an allowed host."""
+        exchange.wire = "egress"
+        if not self._proxy_authorised(request):
+            return self._refuse(exchange, 407, "token", "the run's token is missing or wrong")
+        host = self._egress.allowed(request.raw_path, self.spec.egress)
+        if host is None:
+            return self._refuse(exchange, 403, "host", "this benchmark's contestants may not reach that host")
+        return await self._egress.tunnel(request, exchange, host, self._book.write)
+
+    def _authorised(self, request: web.BaseRequest) -> bool:
+        scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
+        given = [request.headers.get("x-api-key", ""), bearer.strip() if scheme.lower() == "bearer" else ""]
+        return any(map(self._is_token, given))
+
+    def _proxy_authorised(self, request: web.BaseRequest) -> bool:
+        scheme, _, value = request.headers.get("proxy-authorization", "").partition(" ")
+        if scheme.lower() != "basic":
+            return scheme.lower() == "bearer" and self._is_token(value.strip())
+        try:
+            return self._is_token(base64.b64decode(value.strip(), validate=True).decode("latin-1").partition(":")[2])
+        except (binascii.Error, ValueError):
+            return False
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.spec.token.encode())
+
+    def _refuse(
+        self, exchange: Exchange, status: int, reason: str, message: str, *, retry: int | None = None
+    ) -> web.Response:
+        body = error_body(exchange.wire, "bench_" + reason.split(":")[0], message)
+        self._book.write(exchange.refused(status, reason, len(body)))
+        headers = {} if retry is None else {"retry-after": str(retry)}
+        return web.Response(status=status, body=body, content_type="application/json", headers=headers)
 
 
-async def _up_to(content: aiohttp.StreamReader, limit: int) -> bytes:
-    parts, size = [], 0
-    async for chunk in content.iter_any():
-        parts.append(chunk)
-        size += len(chunk)
-        if size >= limit:
-            break
-    return b"".join(parts)[:limit]
-
-
-def _hang_up(request: web.Request) -> None:
-    """End the agent's connection without the end mark of a whole answer."""
-    if request.transport is not None:
-        request.transport.close()
+def _request(
+    message: Any,
+    payload: aiohttp.StreamReader,
+    protocol: Any,
+    writer: Any,
+    task: asyncio.Task[None],
+) -> web.BaseRequest:
+    """A request whose body may be as large as agents make them."""
+    return web.BaseRequest(
+        message, payload, protocol, writer, task, asyncio.get_running_loop(), client_max_size=MAX_BODY
+    )

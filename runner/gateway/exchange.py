@@ -9,7 +9,7 @@ from typing import Any
 from runner.gateway.answers import AnswerReader, Facts
 from runner.gateway.providers import Provider
 from runner.gateway.said import sampling_of, system_sha256
-from runner.gateway.wire import Asked, is_context_error
+from runner.gateway.wire import ANSWERS, Asked, is_context_error
 from runner.prices import Price, price
 from runner.schema.ledger import LedgerLine, Outcome, Usage, Wire
 
@@ -19,14 +19,26 @@ _FAULTY = frozenset([401, 402, 403, 404, 407, 408, 409, 425, 429])
 class Exchange:
     """Gathers what happens to one request; each way it can end makes the one line that is written."""
 
-    def __init__(self, run_id: str, provider: Provider, model: str, attempt: str, method: str, path: str) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        provider: Provider,
+        model: str,
+        attempt: str,
+        method: str,
+        path: str,
+        *,
+        ours: bool = False,
+    ) -> None:
+        self.attempt = attempt
         self.wire: Wire = "other"
         self.asked = Asked(None, False, None, b"")
         self.request_bytes = 0
         self.reader: AnswerReader | None = None
         self.open = True
-        self._run_id, self._provider, self._model, self._attempt = run_id, provider, model, attempt
-        self._path = f"{method} {path}"[:200]
+        self.fault: str | None = None
+        self._run_id, self._provider, self._model, self._ours = run_id, provider, model, ours
+        self.path = f"{method} {path}"[:200]
         self._at = datetime.now(UTC)
         self._started = time.monotonic()
         self._first_byte: float | None = None
@@ -46,18 +58,19 @@ class Exchange:
         self._status, self._bytes = status, size
         return self._line("refused", Facts(), refused=reason)
 
-    def ended(self, facts: Facts, *, cut: bool, fault: str | None) -> LedgerLine:
+    def ended(self, facts: Facts, *, cut: bool, fault: str | None, note: str | None = None) -> LedgerLine:
         """The upstream's 2xx answer is over; ``cut`` when its end is missing."""
         if facts.error is not None:
-            context = is_context_error(400, facts.error.encode())
-            return self._line("error", facts, context=context, fault=None if context else f"error: {facts.error}")
+            context = facts.context
+            fault = None if context else f"error: {facts.error}"
+            return self._line("error", facts, context=context, fault=fault, note=note)
         if cut:
-            return self._line("cut", facts, cut=True, fault=fault or "the answer was cut off")
-        return self._line("answered", facts, fault=fault)
+            return self._line("cut", facts, cut=True, fault=fault or "the answer was cut off", note=note)
+        return self._line("answered", facts, fault=fault, note=note)
 
-    def upstream_error(self, status: int, body: bytes) -> LedgerLine:
-        """The upstream answered with an error status."""
-        self._status, self._bytes = status, len(body)
+    def upstream_error(self, status: int, body: bytes, size: int) -> LedgerLine:
+        """The upstream answered with an error status; ``body`` is its plain text, ``size`` its bytes on the wire."""
+        self._status, self._bytes = status, size
         context = is_context_error(status, body)
         faulty = not context and (status in _FAULTY or status >= 500 or status < 400)
         return self._line("error", Facts(), context=context, fault=f"HTTP {status}" if faulty else None)
@@ -73,26 +86,41 @@ class Exchange:
         facts = self.reader.finish() if self.reader else Facts()
         return self._line("answered" if facts.complete else "abandoned", facts, note=note)
 
+    def tunnelled(self, sent: int, received: int, note: str | None) -> LedgerLine:
+        """A connection to an allowed host is over."""
+        self._status, self.request_bytes, self._bytes = 200, sent, received
+        return self._line("answered", Facts(), note=note)
+
+    @property
+    def started_ms(self) -> float:
+        """When the request came in, on this machine's own clock."""
+        return self._started * 1000
+
     def _line(self, outcome: Outcome, facts: Facts, **more: Any) -> LedgerLine:
         self.open = False
+        self.fault = more.get("fault")
         now = time.monotonic()
         priced = self._price(outcome, facts)
-        note = "; ".join(part for part in (self.asked.note, more.pop("note", None)) if part)
+        used = ", ".join(facts.tools_used)
+        said = (self.asked.note, more.pop("note", None), f"the provider used tools: {used}" if used else None)
+        note = "; ".join(part for part in said if part)
         return LedgerLine(
             time=self._at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             run_id=self._run_id,
-            attempt=self._attempt,
+            attempt=self.attempt,
+            ours=self._ours,
             seq=0,
             protocol=self.wire,
-            path=self._path,
+            path=self.path,
             model_asked=self.asked.model[:200] if self.asked.model else None,
             model_served=facts.model,
+            host_served=facts.host,
             response_id=facts.response_id,
             status=self._status,
             stream=self.asked.stream,
             outcome=outcome,
             usage=facts.usage,
-            usage_reason=_usage_reason(outcome, facts, self._first_byte is not None),
+            usage_reason=_usage_reason(outcome, facts, self._first_byte is not None, self.wire in ANSWERS),
             price_usd=priced.usd,
             price_source=priced.source,
             effort_wire=self.asked.effort,
@@ -108,8 +136,9 @@ class Exchange:
 
     def _price(self, outcome: Outcome, facts: Facts) -> Price:
         usage: Usage | None = facts.usage
-        if usage is None and (outcome in ("refused", "error") or self._first_byte is None):
-            return Price(0.0, "nothing answered")
+        if self.wire == "egress" or (usage is None and (outcome in ("refused", "error") or self._first_byte is None)):
+            return Price(0.0, "no model was asked" if self.wire == "egress" else "nothing answered")
+        rates = self._provider.options(self._model).rates
         return price(
             facts.model or self._model,
             usage,
@@ -117,12 +146,15 @@ class Exchange:
             catalogue=self._provider.price,
             free=self._provider.free,
             own_cost=facts.cost_usd,
+            rates=None if rates is None else rates.model_dump(),
         )
 
 
-def _usage_reason(outcome: Outcome, facts: Facts, began: bool) -> str | None:
+def _usage_reason(outcome: Outcome, facts: Facts, began: bool, asks: bool) -> str | None:
     if outcome == "refused":
         return "not passed on"
+    if not asks:
+        return "no model was asked"
     if facts.usage is not None:
         return None if outcome == "answered" else "as last reported before the answer broke off"
     if facts.unreadable:

@@ -1,4 +1,7 @@
-"""One tiny real completion, through the gateway itself: does this model answer, as whom, how fast, at what price?"""
+"""Tiny real completions through the gateway itself: does this model answer, as whom, how fast, at what price?
+
+And one long one: does a server really read as much as it is said to, or does it cut in silence?
+"""
 
 from __future__ import annotations
 
@@ -7,62 +10,168 @@ import json
 import socket
 import tempfile
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from runner.errors import ProviderError, RigError
-from runner.gateway.client import Gateway
+from runner.gateway.client import Gateway, RunDoor
 from runner.gateway.limits import Caps
-from runner.gateway.providers import Provider
+from runner.gateway.providers import Provider, price_is_known
 from runner.gateway.totals import read_ledger
-from runner.prices import is_known
+from runner.gateway.wire import PATHS, question
 from runner.schema.ledger import LedgerLine
 
 PROBE_S = 60.0
-PROBE_TOKENS = 16
-PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "anthropic": "/v1/messages"}
+LONG_S = 600.0
+SHARE = 0.75
+"""How much of the declared context the long prompt fills."""
+SAMPLE_WORDS = 400
+TOLERANCE = 0.9
+WORDS = ("river", "table", "seven", "green", "winter", "paper", "stone", "music", "garden", "bridge")
 
 
 @dataclass(frozen=True)
 class Probe:
-    """``served`` null: the answer named no model. ``detail`` is one sentence for people."""
+    """``served`` null: the answer named no model; ``host``: who computed it, where a broker says so.
+
+    ``detail`` is one sentence for people.
+    """
 
     served: str | None
     latency_s: float
     price_known: bool
     detail: str
+    host: str | None = None
+
+
+@dataclass(frozen=True)
+class LongPrompt:
+    """A long prompt: tokens that it must have been, and tokens that the server says it read (null: it said nothing).
+
+    ``verdict``: ``whole``, ``cut`` (in silence), ``refused`` (said that it does not fit) or ``unknown``.
+    """
+
+    verdict: str
+    expected: int
+    read: int | None
+    declared: int
+    detail: str
 
 
 def probe(provider: Provider, model: str, *, timeout_s: float = PROBE_S, gateway: Gateway | None = None) -> Probe:
     """Ask ``model`` for one word. Raises ProviderError, with the fix, when it does not answer as itself."""
-    if gateway is None:
-        with Gateway() as own:
-            return probe(provider, model, timeout_s=timeout_s, gateway=own)
-    with tempfile.TemporaryDirectory(prefix="bench-probe-") as folder:
-        ledger = Path(folder, "gateway.jsonl")
-        door = gateway.open_run(f"probe-{time.monotonic_ns()}", provider, model, Caps(wall_s=timeout_s), ledger)
-        try:
-            _ask(door.socket_dir / "gw.sock", door.token, provider, model, timeout_s + 5)
-        finally:
-            totals = door.close()
-        lines = read_ledger(ledger)
-    if not lines:
-        raise RigError("the gateway wrote no line about the probe")
-    line = lines[-1]
-    if totals.provider_fault or line.outcome != "answered":
-        raise complaint(provider, model, line, totals.provider_fault)
-    known = is_known(line.model_served or model, datetime.now(UTC), catalogue=provider.price, free=provider.free)
+    with _line_by_line(provider, model, timeout_s, gateway) as ask:
+        line = ask("", 16)
+    known = price_is_known(provider, line.model_served or model) or price_is_known(provider, model)
     seconds = line.latency_ms / 1000
     served = line.model_served or "(not named)"
+    host = f" at {line.host_served}" if line.host_served else ""
     return Probe(
         served=line.model_served,
         latency_s=seconds,
         price_known=known,
-        detail=f"{provider.name}/{model} answered as {served} in {seconds:.1f} s; price "
+        detail=f"{provider.name}/{model} answered as {served}{host} in {seconds:.1f} s; price "
         + ("known" if known else "unknown"),
+        host=line.host_served,
     )
+
+
+def long_prompt(
+    provider: Provider, model: str, *, timeout_s: float = LONG_S, gateway: Gateway | None = None
+) -> LongPrompt:
+    """Fill most of the context that the agents are told of. A server that reads fewer tokens has cut the rest.
+
+    The tokens of a word are measured with a short prompt of the same words first. Raises ProviderError where the
+    model does not answer at all.
+    """
+    declared = provider.for_model(model).context_window
+    with _line_by_line(provider, model, timeout_s, gateway) as ask:
+        few, many = (ask(_text(count), 8) for count in (SAMPLE_WORDS // 2, SAMPLE_WORDS))
+        if few.usage is None or many.usage is None:
+            return LongPrompt("unknown", 0, None, declared, "the server does not say how many tokens it reads")
+        each = (_read(many) - _read(few)) / (SAMPLE_WORDS - SAMPLE_WORDS // 2)
+        if each <= 0:
+            return LongPrompt("unknown", 0, None, declared, "the server's token counts do not grow with the prompt")
+        words = int(declared * SHARE / each)
+        expected = int(_read(few) + each * (words - SAMPLE_WORDS // 2))
+        try:
+            line = ask(_text(words), 8)
+        except ContextRefused:
+            detail = f"a prompt of {expected} tokens is refused, though {declared} are declared"
+            return LongPrompt("refused", expected, None, declared, detail)
+    read = None if line.usage is None else _read(line)
+    if read is None:
+        return LongPrompt("unknown", expected, None, declared, "the server did not say how many tokens it read")
+    if read < expected * TOLERANCE:
+        detail = f"the server cut a prompt of {expected} tokens to {read} in silence"
+        return LongPrompt("cut", expected, read, declared, detail)
+    return LongPrompt("whole", expected, read, declared, f"a prompt of {expected} tokens is read whole ({read})")
+
+
+class ContextRefused(ProviderError):
+    """The prompt does not fit, and the server says so."""
+
+
+def _read(line: LedgerLine) -> int:
+    usage = line.usage
+    assert usage is not None
+    return usage.uncached_input + usage.cache_read + usage.cache_write
+
+
+def _text(count: int) -> str:
+    """``count`` words, none of which a cache or a compressor could have seen in this order too often."""
+    return " ".join(WORDS[(n * n + n // 7) % len(WORDS)] for n in range(count)) + "\nAnswer with the single word: ready"
+
+
+class _Asker:
+    """Sends one question after the other; what came of each stands in the ledger."""
+
+    def __init__(self, door: RunDoor, ledger: Path, provider: Provider, model: str, timeout_s: float) -> None:
+        self._door, self._ledger, self._provider, self._model = door, ledger, provider, model
+        self._timeout_s = timeout_s
+
+    def __call__(self, words: str, tokens: int) -> LedgerLine:
+        """The ledger's line about an answer. Raises ProviderError or ContextRefused."""
+        wire = self._provider.protocols[0]
+        connection = _UnixConnection(self._door.socket_dir / "gw.sock", self._timeout_s + 5)
+        headers = {"authorization": f"Bearer {self._door.token}", "content-type": "application/json"}
+        if wire == "anthropic":
+            headers["anthropic-version"] = "2023-06-01"
+        body = json.dumps(question(wire, self._provider.dialect, self._model, words, tokens))
+        try:
+            connection.request("POST", "/v1" + PATHS[wire], body, headers)
+            connection.getresponse().read()
+        except (OSError, http.client.HTTPException):
+            pass  # A cut or endless answer: the ledger has its line.
+        finally:
+            connection.close()
+        totals = self._door.totals()
+        lines = read_ledger(self._ledger)
+        if not lines:
+            raise RigError("the gateway wrote no line about the probe")
+        line = lines[-1]
+        if line.context:
+            raise ContextRefused(f"{self._provider.name}/{self._model} says that the prompt does not fit")
+        if line.fault or line.outcome != "answered":
+            raise complaint(self._provider, self._model, line, totals.provider_fault or line.fault)
+        return line
+
+
+@contextmanager
+def _line_by_line(provider: Provider, model: str, timeout_s: float, gateway: Gateway | None) -> Iterator[_Asker]:
+    if gateway is None:
+        with Gateway() as own, _line_by_line(provider, model, timeout_s, own) as ask:
+            yield ask
+        return
+    with tempfile.TemporaryDirectory(prefix="bench-probe-") as folder:
+        ledger = Path(folder, "gateway.jsonl")
+        door = gateway.open_run(f"probe-{time.monotonic_ns()}", provider, model, Caps(wall_s=timeout_s), ledger)
+        try:
+            yield _Asker(door, ledger, provider, model, timeout_s)
+        finally:
+            door.close()
 
 
 def complaint(provider: Provider, model: str, line: LedgerLine, fault: str | None) -> ProviderError:
@@ -72,14 +181,18 @@ def complaint(provider: Provider, model: str, line: LedgerLine, fault: str | Non
     address = f"${provider.base_url_env}" if provider.base_url_env else "the network and any proxy"
     if fault and fault.startswith("wrong model"):
         return ProviderError(f"{name}: {fault}", "load that model, or declare its name in served_aliases")
-    if line.status in (401, 403):
-        return ProviderError(f"{name} refuses the key (HTTP {line.status})", f"check {key}")
-    if line.status == 402:
-        return ProviderError(f"{name} wants to be paid first (HTTP 402)", f"add credit to the account of {key}")
-    if line.status == 404:
-        return ProviderError(f"{name} is not known there (HTTP 404)", "check the model's name")
-    if line.status == 429:
-        return ProviderError(f"{name} is rate-limited (HTTP 429)", "try later or raise the account's limits")
+    if fault and fault.startswith("wrong host"):
+        return ProviderError(f"{name}: {fault}", "correct `only` of its routing in providers.yaml")
+    known: Mapping[int, tuple[str, str]] = {
+        401: ("refuses the key (HTTP 401)", f"check {key}"),
+        402: ("wants to be paid first (HTTP 402)", f"add credit to the account of {key}"),
+        403: ("refuses the key (HTTP 403)", f"check {key}"),
+        404: ("is not known there (HTTP 404)", "check the model's name"),
+        429: ("is rate-limited (HTTP 429)", "try later or raise the account's limits"),
+    }
+    if line.status is not None and line.status in known:
+        what, fix = known[line.status]
+        return ProviderError(f"{name} {what}", fix)
     if line.status is not None and line.status >= 400:
         return ProviderError(f"{name} answers with HTTP {line.status}", "try later, or check what it serves")
     if line.cut:
@@ -98,28 +211,3 @@ class _UnixConnection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
-
-
-def _ask(path: Path, token: str, provider: Provider, model: str, timeout_s: float) -> None:
-    """Send the question; what came of it stands in the ledger."""
-    wire = provider.protocols[0]
-    connection = _UnixConnection(path, timeout_s)
-    headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
-    if wire == "anthropic":
-        headers["anthropic-version"] = "2023-06-01"
-    try:
-        connection.request("POST", PATHS[wire], json.dumps(_question(wire, provider, model)), headers)
-        connection.getresponse().read()
-    except (OSError, http.client.HTTPException):
-        pass  # A cut or endless answer: the ledger has its line.
-    finally:
-        connection.close()
-
-
-def _question(wire: str, provider: Provider, model: str) -> dict[str, Any]:
-    words = "Answer with the single word: ready"
-    if wire == "responses":
-        return {"model": model, "input": words, "max_output_tokens": PROBE_TOKENS}
-    # OpenAI's own newer models know only the longer name of this limit.
-    limit = "max_completion_tokens" if provider.dialect == "openai" else "max_tokens"
-    return {"model": model, "messages": [{"role": "user", "content": words}], limit: PROBE_TOKENS}

@@ -5,19 +5,62 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 import runner
 from runner.errors import ConfigError, UsageError
+from runner.prices import is_known
 from runner.schema.base import Strict
 from runner.schema.entry import Limits
 
 Protocol = Literal["chat", "responses", "anthropic"]
+
+
+class Rates(Strict):
+    """Own prices of a model, USD per million tokens; for models that no list knows."""
+
+    uncached_input: float = Field(ge=0)
+    cache_read: float | None = Field(default=None, ge=0)
+    cache_write: float | None = Field(default=None, ge=0)
+    output: float = Field(ge=0)
+
+
+class Routing(Strict):
+    """Where a broker may send a request: its hosts by slug, the precision of the weights, and nowhere else."""
+
+    only: list[str] = []
+    quantizations: list[str] = []
+    allow_fallbacks: bool = False
+
+    def field(self) -> dict[str, Any]:
+        """The broker's own words for it."""
+        value: dict[str, Any] = {"allow_fallbacks": self.allow_fallbacks}
+        if self.only:
+            value["only"] = self.only
+        if self.quantizations:
+            value["quantizations"] = self.quantizations
+        return {"provider": value}
+
+    def allows(self, host: str) -> bool:
+        """Whether ``host``, a name as answers carry it, is one of ``only`` (slugs, perhaps with ``/precision``)."""
+        return not self.only or _slug(host) in {_slug(name.partition("/")[0]) for name in self.only}
+
+
+class ModelOptions(Strict):
+    """What is different for one model of a provider; null keeps what the provider says."""
+
+    context_window: int | None = None
+    max_tokens: int | None = None
+    served_aliases: list[str] = []
+    routing: Routing | None = None
+    body: dict[str, Any] = {}
+    rates: Rates | None = None
 
 
 class Provider(Strict):
@@ -26,6 +69,8 @@ class Provider(Strict):
     name: str
     about: str = ""
     kind: Literal["http", "embedded", "replay", "control"] = "http"
+    local: bool = False
+    default_url: str | None = None
     base_url: str | None = None
     base_url_env: str | None = None
     key_env: str | None = None
@@ -34,6 +79,9 @@ class Provider(Strict):
     protocols: list[Protocol] = ["chat"]
     dialect: Literal["openai", "openrouter", "anthropic", "generic"] = "generic"
     price: str | None = None
+    accounting: Literal["answer", "generation"] = "answer"
+    routing: Routing | None = None
+    models: dict[str, ModelOptions] = {}
     free: bool = False
     served: Literal["exact", "first"] = "exact"
     served_aliases: list[str] = []
@@ -45,7 +93,21 @@ class Provider(Strict):
     def _has_an_address(self) -> Self:
         if self.kind == "http" and (self.base_url is None) == (self.base_url_env is None):
             raise ValueError("an http provider needs either base_url or base_url_env")
+        if self.default_url is not None and self.base_url_env is None:
+            raise ValueError("default_url is for a provider with base_url_env")
+        if self.accounting == "generation" and self.dialect != "openrouter":
+            raise ValueError("accounting 'generation' is known of the dialect openrouter alone")
         return self
+
+    @field_validator("models")
+    @classmethod
+    def _bodies_change_no_identity(cls, value: dict[str, ModelOptions]) -> dict[str, ModelOptions]:
+        for name, options in value.items():
+            forbidden = sorted(options.body.keys() & {"model", "messages", "input", "tools", "stream", "provider"})
+            if forbidden:
+                raise ValueError(f"models.{name}.body may not set {forbidden[0]!r}")
+            cls._compile(options.served_aliases)
+        return value
 
     @field_validator("served_aliases")
     @classmethod
@@ -70,7 +132,7 @@ class Provider(Strict):
     def url(self, env: Mapping[str, str] | None = None) -> str:
         """The base URL, without a trailing slash. Raises ConfigError when its variable is unset or no URL."""
         env = os.environ if env is None else env
-        value = self.base_url or env.get(self.base_url_env or "", "").strip()
+        value = self.base_url or env.get(self.base_url_env or "", "").strip() or self.default_url
         if not value:
             raise ConfigError(
                 f"provider {self.name} has no address: the variable {self.base_url_env} is not set",
@@ -100,15 +162,40 @@ class Provider(Strict):
             )
         return None
 
+    def options(self, model: str) -> ModelOptions:
+        """What holds for ``model``; defaults where the file says nothing of it."""
+        return self.models.get(model) or ModelOptions()
+
+    def for_model(self, model: str) -> Provider:
+        """This provider as ``model`` finds it: its window, its longest answer, its aliases, its routing."""
+        own = self.options(model)
+        return self.model_copy(
+            update={
+                "context_window": own.context_window or self.context_window,
+                "max_tokens": own.max_tokens or self.max_tokens,
+                "served_aliases": [*self.served_aliases, *own.served_aliases],
+                "routing": own.routing or self.routing,
+            }
+        )
+
+    def pinned(self, model: str) -> dict[str, Any]:
+        """The fields that every request for ``model`` gets."""
+        own = self.options(model)
+        routing = own.routing or self.routing
+        return {**(routing.field() if routing else {}), **own.body}
+
     def served_ok(self, asked: str, served: str, first: str | None = None) -> bool:
         """Whether ``served``, the name in an answer, is the model ``asked`` for (``first``: the run's first answer)."""
         if served == asked:
             return True
         if self.served == "first":
             return first is None or served == first
-        return any(
-            re.fullmatch(pattern.format(model=re.escape(asked)), served) is not None for pattern in self.served_aliases
-        )
+        aliases = [*self.served_aliases, *self.options(asked).served_aliases]
+        return any(re.fullmatch(pattern.format(model=re.escape(asked)), served) is not None for pattern in aliases)
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 class Providers(Strict):
@@ -141,6 +228,18 @@ class Providers(Strict):
 
             weights(model)
         return provider, model
+
+
+def price_is_known(provider: Provider, model: str) -> bool:
+    """Whether a request to ``model`` has a price today."""
+    rates = provider.options(model).rates
+    return is_known(
+        model,
+        datetime.now(UTC),
+        catalogue=provider.price,
+        free=provider.free,
+        rates=None if rates is None else rates.model_dump(),
+    )
 
 
 def providers_file(registry_folder: Path) -> Path:

@@ -8,9 +8,11 @@ the line that opens a run; they are written nowhere.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import shutil
+import ssl
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,12 @@ import aiohttp
 
 from runner.errors import BenchError
 from runner.gateway.door import Door, DoorSpec
+from runner.gateway.egress import Egress
 from runner.gateway.limits import Caps
 from runner.gateway.providers import Provider
-from runner.gateway.upstream import Upstream, proxy_for, trust
+from runner.gateway.proxy import proxy_for, trust
+from runner.gateway.totals import add_up, read_ledger
+from runner.gateway.upstream import Upstream
 from runner.prices import price_source
 
 CONNECT_S = 30.0
@@ -32,8 +37,9 @@ MAX_COMMAND = 1024 * 1024
 class Server:
     """All doors of one controller."""
 
-    def __init__(self, session: aiohttp.ClientSession) -> None:
+    def __init__(self, session: aiohttp.ClientSession, context: ssl.SSLContext) -> None:
         self._session = session
+        self._egress = Egress(os.environ, context)
         self._doors: dict[str, Door] = {}
 
     async def command(self, message: dict[str, Any]) -> Any:
@@ -45,16 +51,14 @@ class Server:
         if door is None:
             raise KeyError(f"no open run {run_id}")
         if kind == "begin":
-            await door.settle()
-            door.attempt = str(message["label"])
+            await door.begin(str(message["label"]))
         elif kind == "end":
-            await door.settle()
-            return door.totals(door.attempt).model_dump(mode="json")
+            return (await door.end()).model_dump(mode="json")
         elif kind == "totals":
             return door.totals(message.get("attempt")).model_dump(mode="json")
         elif kind == "close":
             await self._doors.pop(run_id).close()
-            return door.totals().model_dump(mode="json")
+            return add_up(read_ledger(door.spec.journal)).model_dump(mode="json")
         else:
             raise KeyError(f"unknown command {kind}")
         return None
@@ -63,24 +67,25 @@ class Server:
         if run_id in self._doors:
             raise KeyError(f"run {run_id} is open already")
         provider = Provider.model_validate(message["provider"])
-        base_url = message.get("base_url") or provider.url()
+        replay = message.get("replay")
         door = Door(
             DoorSpec(
                 run_id=run_id,
                 token=message["token"],
                 provider=provider,
                 model=message["model"],
-                upstream=Upstream(
-                    base_url=base_url,
-                    key=message.get("key") or provider.key(),
-                    key_header=provider.key_header,
-                    proxy=proxy_for(base_url, os.environ),
-                ),
+                upstream=Upstream("http://replay.invalid") if replay else _upstream(provider, message),
                 caps=Caps.model_validate(message["caps"]),
                 journal=Path(message["journal"]),
                 socket=Path(message["socket"]),
+                tools=frozenset(message["tools"]),
+                egress=frozenset(message["egress"]),
+                cassette=_path(message.get("cassette")),
+                replay=_path(replay),
             ),
             self._session,
+            self._egress,
+            lambda cap: _say({"event": "cap", "run_id": run_id, "cap": cap}),
         )
         await door.open()
         self._doors[run_id] = door
@@ -90,18 +95,33 @@ class Server:
             await door.close()
 
 
+def _upstream(provider: Provider, message: dict[str, Any]) -> Upstream:
+    base_url = message.get("base_url") or provider.url()
+    return Upstream(
+        base_url=base_url,
+        key=message.get("key") or provider.key(),
+        key_header=provider.key_header,
+        proxy=proxy_for(base_url, os.environ),
+    )
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text)
+
+
 async def serve() -> None:
     """Serve until stdin ends."""
     loop = asyncio.get_running_loop()
     commands = asyncio.StreamReader(limit=MAX_COMMAND)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
-    connector = aiohttp.TCPConnector(limit=0, ssl=trust(os.environ), keepalive_timeout=KEEPALIVE_S)
+    context = trust(os.environ)
+    connector = aiohttp.TCPConnector(limit=0, ssl=context, keepalive_timeout=KEEPALIVE_S)
     # A slow model may think for as long as it likes: only the connection has a limit of its own.
     timeout = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_S, sock_read=None)
     async with aiohttp.ClientSession(
         connector=connector, timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
     ) as session:
-        server = Server(session)
+        server = Server(session, context)
         pending: set[asyncio.Task[None]] = set()
         while line := await commands.readline():
             task = asyncio.create_task(_answer(server, json.loads(line)))
@@ -119,7 +139,12 @@ async def _answer(server: Server, message: dict[str, Any]) -> None:
     except (KeyError, OSError, ValueError) as error:
         # A pydantic error quotes its input, which holds the key; its kind is enough.
         reply["error"] = [f"the gateway could not {message.get('do')}: {_safe(error)}", ""]
-    sys.stdout.write(json.dumps(reply) + "\n")
+    _say(reply)
+
+
+def _say(message: dict[str, Any]) -> None:
+    """One line to the controller."""
+    sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 
 
@@ -136,7 +161,11 @@ def _warm() -> None:
     from importlib import import_module
 
     price_source()
-    import_module("genai_prices")
+    import_module("genai_prices.data")
+    # The list is some hundred thousand objects that never change: nobody has to look through them again.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
 
 
 def main() -> None:

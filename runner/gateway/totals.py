@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -39,13 +40,19 @@ def read_ledger(path: Path) -> list[LedgerLine]:
     return lines
 
 
-def add_up(lines: Iterable[LedgerLine], attempt: str | None = None) -> LedgerTotals:
-    """The totals of a run, or of one attempt of it."""
-    chosen = [line for line in lines if attempt is None or line.attempt == attempt]
+def add_up(lines: Iterable[LedgerLine], attempt: str | None = None, *, spoke: bool | None = None) -> LedgerTotals:
+    """The totals of a run, or of one attempt of it.
+
+    ``spoke``: whether the model answered elsewhere in the run; without it the given lines say so. It decides whether
+    a fault needs a witness (see ``_judge``).
+    """
+    everything = list(lines)
+    chosen = [line for line in everything if (attempt is None or line.attempt == attempt) and line.protocol != "egress"]
     usage = Usage(uncached_input=0, output=0, reasoning=0)
     usd, reason = 0.0, None
     unmetered = 0
-    passed = [line for line in chosen if line.outcome != "refused"]
+    passed = [line for line in chosen if line.outcome != "refused" and not line.ours]
+    refused = [line for line in chosen if line.outcome == "refused"]
     asked = [line for line in passed if line.protocol in ANSWERS]
     for line in asked:
         billable = line.outcome == "answered" or (
@@ -59,28 +66,48 @@ def add_up(lines: Iterable[LedgerLine], attempt: str | None = None) -> LedgerTot
             usd += line.price_usd
         elif billable and reason is None:
             reason = line.price_source
-    count = {outcome: sum(line.outcome == outcome for line in chosen) for outcome in ("answered", "error", "cut")}
-    fault, recovered = _judge(asked)
+    count = {
+        outcome: sum(line.outcome == outcome for line in passed)
+        for outcome in ("answered", "error", "cut", "abandoned")
+    }
+    if spoke is None:
+        spoke = any(
+            line.outcome == "answered" and line.protocol in ANSWERS and not line.ours and line.attempt != attempt
+            for line in everything
+        )
+    verdict = _judge([line for line in chosen if line.protocol in ANSWERS and line.outcome != "refused"], spoke=spoke)
+    turned_away = sum(line.repeats for line in refused)
     return LedgerTotals(
-        requests=len(chosen),
+        requests=len(passed) + turned_away,
         answered=count["answered"],
         errors=count["error"],
         cut=count["cut"],
-        abandoned=sum(line.outcome == "abandoned" for line in chosen),
-        refused=len(chosen) - len(passed),
+        abandoned=count["abandoned"],
+        refused=turned_away,
         usage=usage,
         unmetered=unmetered,
         price_usd=None if reason else round(usd, 10),
         price_reason=reason,
         models_served=sorted({line.model_served for line in passed if line.model_served}),
+        hosts_served=sorted({line.host_served for line in passed if line.host_served}),
         efforts_wire=sorted({line.effort_wire for line in asked}, key=lambda effort: effort or ""),
         model_seconds=round(sum(line.latency_ms for line in asked) / 1000, 3),
         cap=next(filter(None, map(_cap, chosen)), None),
+        tools_refused=sorted(
+            {said.removeprefix("tool: ") for line in refused if (said := line.refused or "").startswith("tool: ")}
+        ),
         context_errors=sum(line.context for line in asked),
         context_death=bool(asked) and asked[-1].context,
-        provider_fault=fault,
-        recovered_faults=recovered,
+        provider_fault=verdict.fault,
+        recovered_faults=verdict.recovered,
+        unconfirmed_fault=verdict.unconfirmed,
+        diverged=next((line.note for line in refused if line.refused == "divergence"), None),
     )
+
+
+def _tool(line: LedgerLine) -> str:
+    said = line.refused or ""
+    return said.removeprefix("tool: ") if said.startswith("tool: ") else ""
 
 
 def _cap(line: LedgerLine) -> str | None:
@@ -89,27 +116,64 @@ def _cap(line: LedgerLine) -> str | None:
     return said.rpartition("cap: ")[2] if "cap: " in said else None
 
 
-def _judge(asked: list[LedgerLine]) -> tuple[str | None, int]:
-    """The provider's fault that nothing made good, and how many were made good by a later whole answer.
+@dataclass(frozen=True)
+class Verdict:
+    """``fault``: the provider's, and nothing made it good. ``unconfirmed``: a fault that no witness saw."""
 
-    A wrong model is never made good. Otherwise the last request decides; and where no request at all was
-    answered, whatever kept the model from answering is not the model's.
+    fault: str | None = None
+    recovered: int = 0
+    unconfirmed: str | None = None
+
+
+def _judge(lines: list[LedgerLine], *, spoke: bool) -> Verdict:
+    """Whose doing the end is.
+
+    A wrong model is never made good. Otherwise the last request decides. Once the model has spoken, what it did may
+    be what its provider chokes on (a burst, a body that is refused): then a fault is the provider's only if a request
+    of the runner's own, made after the trouble began, failed as well. Where no request at all was answered in the
+    run, whatever kept the model from answering is not the model's.
     """
-    wrong = next((line.fault for line in asked if line.fault and line.fault.startswith("wrong model")), None)
-    faults = [line for line in asked if line.fault]
-    answered = sum(line.outcome == "answered" for line in asked)
+    asked = [line for line in lines if not line.ours]
+    wrong = next((line.fault for line in asked if line.fault and line.fault.startswith("wrong ")), None)
+    faults = sum(line.fault is not None for line in asked)
+    answered = any(line.outcome == "answered" for line in asked)
     if wrong:
-        return wrong, 0
+        return Verdict(wrong)
     if not asked:
-        return None, 0
+        return Verdict()
+    fault = end_fault(asked, spoke=spoke)
+    recovered = faults - _trailing(asked) if asked[-1].fault else faults
+    if fault is None:
+        return Verdict(None, recovered)
+    if (spoke or answered) and not witnessed(lines):
+        return Verdict(None, recovered, fault)
+    return Verdict(fault, recovered)
+
+
+def end_fault(asked: list[LedgerLine], *, spoke: bool) -> str | None:
+    """What looks like the provider's fault at the end of ``asked`` (the contestant's own requests), or None."""
+    if not asked:
+        return None
     last = asked[-1]
+    answered = any(line.outcome == "answered" for line in asked)
     if last.fault:
-        return last.fault, len(faults) - _trailing(asked)
-    if last.outcome == "abandoned" and last.first_byte_ms is None and (not answered or last.latency_ms >= SILENCE_MS):
-        return f"no answer in {last.latency_ms / 1000:.0f} s", len(faults)
-    if not answered and last.outcome == "error" and not last.context:
-        return f"HTTP {last.status} to every request", len(faults)
-    return None, len(faults)
+        return last.fault
+    if last.outcome == "abandoned" and last.first_byte_ms is None:
+        if (not answered and not spoke) or last.latency_ms >= SILENCE_MS:
+            return f"no answer in {last.latency_ms / 1000:.0f} s"
+    elif not answered and last.outcome == "error" and not last.context:
+        return f"HTTP {last.status} to every request"
+    return None
+
+
+def witnessed(lines: list[LedgerLine]) -> bool:
+    """Whether the last request of the runner's own failed, and was made after the contestant's last good answer."""
+    for line in reversed(lines):
+        if line.ours:
+            return line.fault is not None or line.outcome != "answered"
+        if line.outcome == "answered" and not line.fault:
+            return False
+    return False
 
 
 def _trailing(asked: list[LedgerLine]) -> int:

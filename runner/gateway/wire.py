@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runner.gateway.tools import provider_tools
 from runner.schema.ledger import Wire
 
 MAX_PLAIN = 256 << 20
@@ -19,6 +21,9 @@ ROUTES: dict[tuple[str, str], Wire] = {
     ("POST", "/messages/count_tokens"): "count_tokens",
     ("GET", "/models"): "models",
 }
+
+PATHS = {"chat": "/chat/completions", "responses": "/responses", "anthropic": "/messages"}
+"""Where each protocol's answers are made, below the provider's base URL."""
 
 ANSWERS = ("chat", "responses", "anthropic")
 """The protocols that make a model answer; the others only ask about one."""
@@ -37,15 +42,24 @@ _CONTEXT_WORDS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """What a request asks for. ``body`` is what goes upstream; ``note`` says what was changed in it."""
+    """What a request asks for.
+
+    ``body`` is what goes upstream; ``note`` says what was changed in it. A body that was changed is never compressed,
+    whatever it was before (``changed``). ``tools``: kinds of tools that the provider would execute. ``data``: the
+    request as it was read.
+    """
 
     model: str | None
     stream: bool
     effort: str | None
     body: bytes
     note: str | None = None
+    tools: list[str] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict, repr=False)
-    """The request as it was read."""
+
+    @property
+    def changed(self) -> bool:
+        return self.note is not None
 
 
 class UnreadableBody(ValueError):
@@ -64,32 +78,51 @@ def route(method: str, path: str) -> tuple[Wire, str] | None:
     return (wire, suffix) if wire else None
 
 
-def read_request(wire: Wire, body: bytes, encoding: str | None) -> Asked:
-    """Look into a request; only a streamed chat request without usage is changed, and only by that option."""
+def read_request(wire: Wire, body: bytes, encoding: str | None, pinned: Mapping[str, Any] | None = None) -> Asked:
+    """Look into a request; it is changed only by what ``note`` names.
+
+    A streamed chat request is made to report its usage; ``pinned`` are fields that every answer-making request of the
+    run has (where a broker may send it, options of the model). Raises UnreadableBody.
+    """
     plain = _plain(body, encoding)
     try:
         data = json.loads(plain, object_pairs_hook=_each_key_once)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UnreadableBody("the body is not JSON") from None
     if not isinstance(data, dict):
         raise UnreadableBody("the body is not a JSON object")
+    if data.get("background") is True:
+        raise UnreadableBody("an answer made in the background cannot be metered")
     model = data.get("model")
     stream = data.get("stream") is True
-    asked = Asked(model if isinstance(model, str) else None, stream, effort_of(data), body, data=data)
+    fields: dict[str, Any] = {}
+    notes = []
     options = data.get("stream_options")
     if wire == "chat" and stream and not (isinstance(options, dict) and options.get("include_usage") is True):
-        changed = with_usage(plain, data)
-        return Asked(asked.model, True, asked.effort, changed, "include_usage added", data)
-    return asked
+        fields["stream_options"] = {**(options if isinstance(options, dict) else {}), "include_usage": True}
+        notes.append("include_usage added")
+    for name, value in (pinned or {}).items() if wire in ANSWERS else ():
+        if data.get(name) != value:
+            fields[name] = value
+            notes.append(f"{name} pinned" if name not in data else f"{name} pinned in place of the agent's")
+    return Asked(
+        model if isinstance(model, str) else None,
+        stream,
+        effort_of(data),
+        with_fields(plain, data, fields) if fields else body,
+        "; ".join(notes) or None,
+        provider_tools(wire, data),
+        data,
+    )
 
 
-def with_usage(plain: bytes, data: dict[str, Any]) -> bytes:
-    """The same body, asking for usage at the stream's end; every other byte stays where it was if it can."""
-    if "stream_options" not in data:
+def with_fields(plain: bytes, data: dict[str, Any], fields: dict[str, Any]) -> bytes:
+    """The same body with ``fields`` set; every other byte stays where it was if it can."""
+    if not fields.keys() & data.keys():
         start = plain.index(b"{") + 1
-        return plain[:start] + b'"stream_options":{"include_usage":true},' + plain[start:]
-    options = data["stream_options"] if isinstance(data["stream_options"], dict) else {}
-    return json.dumps({**data, "stream_options": {**options, "include_usage": True}}).encode()
+        added = json.dumps(fields, separators=(",", ":"))[1:-1].encode()
+        return plain[:start] + added + (b"," if data else b"") + plain[start:]
+    return json.dumps({**data, **fields}).encode()
 
 
 def effort_of(data: dict[str, Any]) -> str | None:
@@ -123,6 +156,16 @@ def is_context_error(status: int, body: bytes) -> bool:
         return False
     text = body[:20_000].decode("utf-8", "replace").lower()
     return any(word in text for word in _CONTEXT_WORDS)
+
+
+def question(wire: Wire, dialect: str, model: str, words: str = "", tokens: int = 16) -> dict[str, Any]:
+    """The smallest request that makes a model answer in ``wire``."""
+    words = words or "Answer with the single word: ready"
+    if wire == "responses":
+        return {"model": model, "input": words, "max_output_tokens": tokens}
+    # OpenAI's own newer models know only the longer name of this limit.
+    limit = "max_completion_tokens" if dialect == "openai" and wire == "chat" else "max_tokens"
+    return {"model": model, "messages": [{"role": "user", "content": words}], limit: tokens}
 
 
 def error_body(wire: Wire, kind: str, message: str) -> bytes:

@@ -12,7 +12,7 @@ from runner.harness.base import ImageLayer
 from runner.harness.layer import ensure_agent, ensure_layered
 from runner.lab.kit import Kit
 from runner.registry.benchmark import Benchmark
-from runner.sandbox.baseimage import ensure_base
+from runner.sandbox.baseimage import ensure_base, ensure_trusted
 from runner.sandbox.engine import Engine
 from runner.sandbox.images import Image, ImageSpec, ensure, find_image
 from runner.schema.entry import ImageBuild
@@ -87,3 +87,11 @@ def add_agent(kit: Kit, layer: ImageLayer, log: Log) -> Kit:
         "contestant": ImageUse(tag=laid.tag, id=laid.id),
     }
     return replace(kit, images=images)
+
+
+def agent_image(engine: Engine, layer: ImageLayer, log: Log) -> tuple[str, str]:
+    """An agent on the bare base image, and the trusted image: for looking at the agent without a benchmark."""
+    base = ensure_base(engine, log=log)
+    agent = ensure_agent(engine, layer, images_folder(), base.tag, log=log)
+    laid = ensure_layered(engine, layer, agent, base.tag, log=log)
+    return laid.tag, ensure_trusted(engine, base, log=log).tag

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 def records() -> dict[str, type[BaseModel]]:
     """Every record that reaches disk, by the name of its schema file."""
     from runner.schema import (
+        cassette,
         certificate,
         entry,
         events,
@@ -42,6 +43,7 @@ def records() -> dict[str, type[BaseModel]]:
         "score": score.Score,
         "solutions": manifests.SolutionManifest,
         "state": run.State,
+        "taped-exchange": cassette.TapedExchange,
     }
 
 

@@ -68,6 +68,7 @@ class Pod:
         self._database: Database | None = None
         self._attempt: list[Box] = []
         self._home = ""
+        self._closed = False
         self.attic: Box | None = None
 
     def __enter__(self) -> Pod:
@@ -105,7 +106,8 @@ class Pod:
     def contestant(self, image: str, *, env: Mapping[str, str] | None = None, home_mb: int = 256) -> Box:
         """A fresh container with a fresh HOME in place of the attempt before: the work tree stays.
 
-        ``attic`` is then a trusted box that sees the work tree and this HOME read-only. Raises RigError.
+        ``attic`` is then a trusted box that sees the work tree and this HOME read-only. The first time, every way out
+        of the pod is tried. Raises RigError, NotClosed among them.
         """
         self._end_attempt()
         self._home = volumes.create(self.engine, self._volume("home", home_mb))
@@ -125,6 +127,8 @@ class Pod:
         )
         self._attempt.append(box)
         steps = [attic.start, box.start, *([self._await_gate] if self.spec.gateway_socket_dir else [])]
+        if not self._closed:
+            steps.append(self._prove_closed)
         with ThreadPoolExecutor(len(steps)) as together:
             for step in [together.submit(step) for step in steps]:
                 step.result()
@@ -230,6 +234,11 @@ class Pod:
     def _await_gate(self) -> None:
         if self._holder is not None:
             gate.await_listening(self._holder)
+
+    def _prove_closed(self) -> None:
+        if self._holder is not None:
+            gate.prove_closed(self._holder, gate.host_addresses())
+            self._closed = True
 
     def _end_attempt(self) -> None:
         for box in self._attempt:

@@ -15,6 +15,24 @@ from pydantic import Field, field_validator, model_validator
 from runner.schema.base import Strict
 from runner.schema.layers import CostSettings, ProcessSettings
 
+ProviderTool = Literal[
+    "web_search",
+    "web_fetch",
+    "code_execution",
+    "mcp",
+    "file_search",
+    "image_generation",
+    "computer",
+    "stored_prompt",
+    "other",
+]
+"""Kinds of tools that a model's provider executes itself."""
+
+HostName = Annotated[
+    str, Field(pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])$", max_length=253)
+]
+"""A full host name in small letters; no address, no pattern."""
+
 Argv = Annotated[list[str], Field(min_length=1)]
 
 SEED_COLUMNS = [
@@ -101,7 +119,13 @@ class Limits(Strict):
     run_wall_s: int = Field(7200, gt=0)
     requests: int = Field(500, gt=0)
     tokens: int = Field(20_000_000, gt=0)
+    input_tokens: int = Field(20_000_000, gt=0)
+    output_tokens: int = Field(2_000_000, gt=0)
     usd: float = Field(20.0, ge=0)
+    concurrent: int = Field(16, gt=0)
+    attempt_requests: int = Field(500, gt=0)
+    attempt_tokens: int = Field(20_000_000, gt=0)
+    attempt_usd: float = Field(20.0, ge=0)
     memory_mb: int = Field(1024, ge=64)
     cpus: float = Field(1.0, gt=0)
     pids: int = Field(256, ge=16)
@@ -258,6 +282,8 @@ class Entry(Strict):
     reviewers: list[str] = []
     samples: int = Field(1, ge=1)
     providers_allowed: list[str] = []
+    provider_tools: list[ProviderTool] = []
+    egress: list[HostName] = []
     canary: str | None = None
     published: str | None = None
     status: Literal["provisional", "proven", "saturated"] = "provisional"

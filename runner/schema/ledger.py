@@ -8,7 +8,7 @@ from pydantic import Field
 
 from runner.schema.base import Strict
 
-Wire = Literal["chat", "responses", "anthropic", "count_tokens", "models", "other"]
+Wire = Literal["chat", "responses", "anthropic", "count_tokens", "models", "egress", "other"]
 
 Outcome = Literal["answered", "error", "cut", "abandoned", "refused"]
 """answered: a whole 2xx answer; error: the upstream said no, or could not be reached; cut: the upstream's answer
@@ -51,6 +51,8 @@ class LedgerLine(Strict):
     path: str
     model_asked: str | None = None
     model_served: str | None = None
+    host_served: str | None = None
+    """Who computed the answer, where a broker says so."""
     response_id: str | None = None
     status: int | None = None
     stream: bool = False
@@ -72,13 +74,18 @@ class LedgerLine(Strict):
     response_bytes: int
     cut: bool = False
     refused: str | None = None
-    """Why the gateway refused it: ``token``, ``path``, ``model``, ``body``, ``wrong_model`` or ``cap: ...``."""
+    """Why the gateway refused it: ``token``, ``path``, ``model``, ``body``, ``tool: ...``, ``busy: ...``, ``host``,
+    ``wrong_model``, ``divergence`` or ``cap: ...``."""
+    repeats: int = Field(default=1, ge=1)
+    """How many refusals this line stands for: a flood of them is folded, so that it cannot fill the disk."""
+    ours: bool = False
+    """The runner's own request: it shows whether a fault is the provider's. Counts for nothing else."""
     context: bool = False
     """The upstream refused it because the conversation no longer fits."""
     fault: str | None = None
     """What the provider did wrong on this request, in a few words."""
     note: str | None = None
-    """What the gateway changed in the body (``include_usage added``)."""
+    """What the gateway changed in the body (``include_usage added``), or saw beside the answer."""
 
 
 class LedgerTotals(Strict):
@@ -97,14 +104,21 @@ class LedgerTotals(Strict):
     price_usd: float | None = None
     price_reason: str | None = None
     models_served: list[str] = []
+    hosts_served: list[str] = []
     efforts_wire: list[str | None] = []
     model_seconds: float = 0.0
     """Sum of the latencies of all requests that were passed on."""
     cap: str | None = None
     """The first cap that refused a request."""
+    tools_refused: list[str] = []
+    """Tools that the provider would have executed, and that the benchmark does not allow."""
     context_errors: int = 0
     context_death: bool = False
     """The last request that was passed on failed because the conversation no longer fits."""
     provider_fault: str | None = None
     """Why what happened is the provider's doing, not the model's: a fault that no later answer made good."""
     recovered_faults: int = 0
+    unconfirmed_fault: str | None = None
+    """A fault at the end that did not happen to a request of the runner's own: the contestant's doing."""
+    diverged: str | None = None
+    """Where a replayed agent asked something else than the recorded one."""

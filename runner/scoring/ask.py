@@ -12,9 +12,10 @@ from typing import Any
 from runner.errors import ProviderError
 from runner.gateway.client import Gateway
 from runner.gateway.limits import Caps
-from runner.gateway.probe import PATHS, complaint
+from runner.gateway.probe import complaint
 from runner.gateway.providers import Provider
 from runner.gateway.totals import read_ledger
+from runner.gateway.wire import PATHS
 
 ANSWER_TOKENS = 8_000
 ANSWER_S = 900.0
@@ -63,7 +64,7 @@ def _post(path: Path, token: str, wire: str, question: dict[str, Any]) -> tuple[
     if wire == "anthropic":
         headers["anthropic-version"] = "2023-06-01"
     try:
-        connection.request("POST", PATHS[wire], json.dumps(question), headers)
+        connection.request("POST", "/v1" + PATHS[wire], json.dumps(question), headers)
         answer = connection.getresponse()
         return answer.status, answer.read()
     except (OSError, http.client.HTTPException):

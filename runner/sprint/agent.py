@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -30,18 +33,56 @@ _STDOUT_BYTES = 64 << 20
 _LOG_BYTES, _LOG_FILES = 256 << 20, 5_000
 
 
-class AgentContestant:
-    """One arm's contestant. ``caps`` are what the gateway lets a run use."""
+@dataclass
+class Stop:
+    """When an agent is ended before its time: at once when the run is stopped, soon when a cap ended its attempt.
 
-    def __init__(self, gateway: Gateway, harness: Harness, provider: Provider, arm: Arm, caps: Caps) -> None:
+    An agent may take the refusal for a fault and ask for minutes; some seconds are for closing its log.
+    """
+
+    cancel: threading.Event
+    capped: threading.Event
+    grace_s: float = 3.0
+    _since: float | None = None
+
+    def is_set(self) -> bool:
+        if self.cancel.is_set():
+            return True
+        if not self.capped.is_set():
+            self._since = None
+            return False
+        self._since = self._since or time.monotonic()
+        return time.monotonic() - self._since > self.grace_s
+
+
+class AgentContestant:
+    """One arm's contestant. ``caps`` are what the gateway lets a run use, ``tools`` the kinds of tools that its
+    provider may execute, ``egress`` the hosts that it may reach."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        harness: Harness,
+        provider: Provider,
+        arm: Arm,
+        caps: Caps,
+        *,
+        tools: Sequence[str] = (),
+        egress: Sequence[str] = (),
+    ) -> None:
         self._gateway, self._harness, self._provider, self._arm, self._caps = gateway, harness, provider, arm, caps
+        self._tools, self._egress = tools, egress
         self._totals: LedgerTotals | None = None
 
     @contextmanager
     def open(self, run: RunDir, lock: RunLock) -> Iterator[Door]:
-        door = self._gateway.open_run(lock.run_id, self._provider, self._arm.model, self._caps, run.ledger)
+        door = self._gateway.open_run(
+            lock.run_id, self._provider, self._arm.model, self._caps, run.ledger,
+            tools=self._tools, egress=self._egress, cassette=run.cassette,
+        )  # fmt: skip
+        env = way_out(door.token) if self._egress else {}
         try:
-            worker = AgentWorker(self._gateway, door, self._harness, self._provider, self._arm, lock.run_id, run)
+            worker = AgentWorker(self._gateway, door, self._harness, self._provider, self._arm, lock.run_id, run, env)
             yield Door(worker, door.socket_dir)
         finally:
             self._totals = door.close()
@@ -79,8 +120,17 @@ class AgentWorker:
     """Starts the agent once per attempt and says how it ended; the exit code of its CLI is no verdict."""
 
     def __init__(
-        self, gateway: Gateway, door: RunDoor, harness: Harness, provider: Provider, arm: Arm, run_id: str, run: RunDir
+        self,
+        gateway: Gateway,
+        door: RunDoor,
+        harness: Harness,
+        provider: Provider,
+        arm: Arm,
+        run_id: str,
+        run: RunDir,
+        env: Mapping[str, str] | None = None,
     ) -> None:
+        self._env = dict(env or {})
         self._gateway, self._door, self._harness = gateway, door, harness
         self._provider, self._arm, self._run_id, self._run = provider, arm, run_id, run
 
@@ -103,9 +153,10 @@ class AgentWorker:
         lookout = self._lookout(task, label)
         try:
             done = task.box.exec(
-                plan.argv, timeout_s=task.wall_s, cwd=plan.cwd, env=plan.env, user=CONTESTANT, stdin=plan.stdin or b"",
+                plan.argv, timeout_s=task.wall_s, cwd=plan.cwd, user=CONTESTANT, stdin=plan.stdin or b"",
+                env={**self._env, **plan.env},
                 output_limit=_STDOUT_BYTES, stdout_to=task.logs / "stdout.jsonl", stderr_to=task.logs / "stderr.txt",
-                cancel=task.cancel,
+                cancel=Stop(task.cancel, self._door.capped),
             )  # fmt: skip
         finally:
             try:
@@ -130,6 +181,17 @@ class AgentWorker:
         return text.splitlines()[-1][:300] if text else ""
 
 
+def way_out(token: str) -> dict[str, str]:
+    """What programs in the pod need to know to reach the allowed hosts: the relay is their proxy."""
+    proxy = f"http://bench:{token}@127.0.0.1:{GATEWAY_PORT}"
+    return {
+        "HTTPS_PROXY": proxy,
+        "https_proxy": proxy,
+        "NO_PROXY": "127.0.0.1,localhost",
+        "no_proxy": "127.0.0.1,localhost",
+    }
+
+
 def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: str, *, spoke: bool) -> Work:
     """Why an attempt ended, by what the runner and the gateway saw; what the agent says of itself decides nothing.
 
@@ -142,6 +204,9 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
         return Work("provider", counted=False, cause="provider", detail=totals.provider_fault)
     if totals.cap:
         return Work("cap", cause="model", detail=f"the cap of {totals.cap} was reached")
+    if totals.unconfirmed_fault and not (done.oom or done.timed_out):  # what it sent was at fault
+        return Work("done", cause="model", detail=f"its provider refused its requests ({totals.unconfirmed_fault}), "
+                    "but answered the runner's own")  # fmt: skip
     if not totals.answered and not totals.cut:
         if totals.abandoned and spoke:
             return Work("timeout", cause="timeout", detail=f"stopped after {task.wall_s:.0f} s, an answer under way")

@@ -122,6 +122,11 @@ class RunDir:
         return read_lines(self.looks_file, Look) if self.looks_file.exists() else []
 
     @property
+    def cassette(self) -> Path:
+        """Where the gateway keeps every exchange with the model."""
+        return self.path / "cassette"
+
+    @property
     def agent(self) -> Path:
         """The agent's own logs, untouched; one folder per attempt."""
         return self.path / "agent"

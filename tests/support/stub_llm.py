@@ -8,7 +8,12 @@ Standard library only, so that it runs as a module in a test or as a file in a c
 The path chooses: ``/<scenario>/<run>/v1/...``. The n-th request of a run gets the scenario's n-th step; the last step
 repeats. A step is a dict: ``say`` (text), ``tool`` (name, arguments), ``status`` (an error), ``cut`` (stop midway),
 ``hang`` (seconds of silence), ``pause`` (seconds before the last event), ``model`` (answer under another name),
-``redirect``, ``echo_key`` (an error that quotes the key), ``gzip``, ``usage`` (counts, or None).
+``redirect``, ``echo_key`` (an error that quotes the key; ``"gzip"``: compressed), ``gzip``, ``usage`` (counts, or
+None), ``written`` (tokens written to the cache), ``provider`` (the host behind a broker), ``searched`` (times the
+provider searched), ``fails_late`` (a stream that turns into an error), ``only_if`` (a text: the step is for requests
+that hold it, others are simply answered), ``reads`` (the usage counts the request's words, at most so many).
+
+``GET /generation?id=`` answers like a broker's books.
 """
 
 from __future__ import annotations
@@ -28,6 +33,8 @@ Step = dict[str, Any]
 WRITE: Step = {"say": "I write it.", "tool": ("write", {"path": "hello.py", "content": "print('hello')\n"})}
 RUN: Step = {"tool": ("bash", {"command": "python3 hello.py"})}
 DONE: Step = {"say": "Done."}
+
+CONTEXT_WORDS = "This model's maximum context length is 8192 tokens; your messages have 9000."
 
 SCENARIOS: dict[str, list[Step]] = {
     "happy": [WRITE, RUN, DONE],
@@ -79,9 +86,27 @@ SCENARIOS: dict[str, list[Step]] = {
     "slow": [{**DONE, "pause": 0.6}],
     "zipped": [{**DONE, "gzip": True}],
     "no_usage": [{**DONE, "usage": None}],
+    "echo_zipped": [{"status": 500, "echo_key": "gzip"}],
+    "written": [{**DONE, "written": 100}],
+    "brokered": [{**DONE, "provider": "Some Host"}],
+    "searching": [{**DONE, "searched": 2}],
+    "full_midway": [{"fails_late": CONTEXT_WORDS}],
+    "overloaded_midway": [{"fails_late": "overloaded"}],
+    "waits": [{**DONE, "pause": 1.0}],
+    "counts": [{**DONE, "reads": 1_000_000}],
+    "forgets": [{**DONE, "reads": 4_000}],
+    "full_at_last": [{**DONE, "reads": 1_000_000}, {**DONE, "reads": 1_000_000}, {"status": "context"}],
+    # looks for a key wherever it may lie, and is told it in an error
+    "spy": [
+        {"tool": ("bash", {"command": "env; cat /proc/[0-9]*/environ /run/secrets/* 2>/dev/null | base64 -w0"})},
+        {"status": 500, "echo_key": True},
+        DONE,
+    ],
+    # faults that only some requests meet
+    "picky": [{"status": 400, "only_if": "poison", "words": "cannot parse"}],
+    "fragile": [{"status": 500, "only_if": "poison"}],
+    "strict": [{"status": 429, "only_if": "poison"}],
 }
-
-CONTEXT_WORDS = "This model's maximum context length is 8192 tokens; your messages have 9000."
 
 
 def usage_of(step: Step, n: int) -> tuple[int, int, int, int] | None:
@@ -108,15 +133,19 @@ class Answer:
         if counts is None:
             return None
         into, read, out, thought = counts
+        written = self.step.get("written", 0)
         if self.wire == "anthropic":
-            return {"input_tokens": into, "cache_read_input_tokens": read, "output_tokens": out}
+            said = {"input_tokens": into, "cache_read_input_tokens": read, "output_tokens": out}
+            if "searched" in self.step:
+                said["server_tool_use"] = {"web_search_requests": self.step["searched"]}
+            return said | ({"cache_creation_input_tokens": written} if written else {})
         first, second = ("input", "output") if self.wire == "responses" else ("prompt", "completion")
         return {
-            f"{first}_tokens": into + read,
-            f"{first}_tokens_details": {"cached_tokens": read},
+            f"{first}_tokens": into + read + written,
+            f"{first}_tokens_details": {"cached_tokens": read} | ({"cache_write_tokens": written} if written else {}),
             f"{second}_tokens": out,
             f"{second}_tokens_details": {"reasoning_tokens": thought},
-            "total_tokens": into + read + out,
+            "total_tokens": into + read + written + out,
         }
 
     def whole(self) -> dict[str, Any]:
@@ -142,6 +171,8 @@ class Answer:
             body["stop_reason"] = "tool_use" if tool else "end_turn"
         if self.usage() is not None:
             body["usage"] = self.usage()
+        if "provider" in self.step:
+            body["provider"] = self.step["provider"]
         return body
 
     def events(self) -> Iterator[str]:
@@ -150,6 +181,8 @@ class Answer:
 
     def _chat_events(self) -> Iterator[str]:
         head = {"id": self.id, "object": "chat.completion.chunk", "created": 1, "model": self.model}
+        if "provider" in self.step:
+            head["provider"] = self.step["provider"]
 
         def chunk(delta: dict[str, Any], finish: str | None = None) -> str:
             return (
@@ -293,7 +326,12 @@ class StubHandler(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
-        if self.path.endswith("/models"):
+        if "/generation?id=" in self.path:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            self.server.note({"scenario": "generation", "headers": headers, "body": None, "raw": self.path})
+            counts = {"native_tokens_prompt": 1400, "native_tokens_completion": 7, "native_tokens_cached": 400}
+            self._send(200, {"data": {**counts, "total_cost": 0.25, "provider_name": "Some Host"}})
+        elif self.path.endswith("/models"):
             self._send(200, {"object": "list", "data": [{"id": "stub-model", "object": "model"}]})
         else:
             self._send(404 if self.path != "/health" else 200, {})
@@ -323,6 +361,10 @@ class StubHandler(BaseHTTPRequestHandler):
                 "raw": raw.decode("latin-1") if len(raw) < 10_000 else "",
             }
         )
+        if "reads" in step:
+            step = {**step, "usage": (min(len(raw.split()), step["reads"]), 0, 5, 0)}
+        if "only_if" in step and step["only_if"].encode() not in raw:
+            step = DONE
         self._play(Answer(wire, step, n, str(body.get("model")), run), step, bool(body.get("stream")))
 
     def _play(self, answer: Answer, step: Step, stream: bool) -> None:
@@ -346,14 +388,16 @@ class StubHandler(BaseHTTPRequestHandler):
             self._send(200, answer.whole(), zipped=bool(step.get("gzip")))
 
     def _error(self, wire: str, step: Step) -> None:
-        status, words = step["status"], f"the stub says {step['status']}"
+        status, words = step["status"], step.get("words", f"the stub says {step['status']}")
         if status == "context":
             status, words = 400, CONTEXT_WORDS
         if step.get("echo_key"):
             words += f": {self.headers.get('authorization')} {self.headers.get('x-api-key')}"
-        error = {"message": words, "type": "stub_error", "code": "context_length_exceeded" if status == 400 else status}
+        full = step["status"] == "context"
+        error = {"message": words, "type": "stub_error", "code": "context_length_exceeded" if full else status}
         more = {"retry-after": "1", "x-echo": self.headers.get("authorization") or "-"}
-        self._send(status, {"type": "error", "error": error} if wire == "anthropic" else {"error": error}, more)
+        body = {"type": "error", "error": error} if wire == "anthropic" else {"error": error}
+        self._send(status, body, more, zipped=step.get("echo_key") == "gzip")
 
     def _stream(self, answer: Answer, step: Step) -> None:
         self.send_response(200)
@@ -364,6 +408,8 @@ class StubHandler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         events = [event.encode() for event in answer.events()]
+        if "fails_late" in step:
+            events = [events[0], _late_error(answer.wire, step["fails_late"])]
         if packed:
             events = [gzip.compress(b"".join(events))]
         for event in events[: len(events) // 2] if step.get("cut") else events:
@@ -396,6 +442,18 @@ class StubHandler(BaseHTTPRequestHandler):
         self.send_header("content-length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+
+def _late_error(wire: str, words: str) -> bytes:
+    """An error inside a stream that began well."""
+    error: dict[str, Any] = {"type": "invalid_request_error", "message": words}
+    event: dict[str, Any] = {"error": error}
+    if wire == "responses":
+        failed = {"status": "failed", "error": {"code": "server_error", "message": words}}
+        event = {"type": "response.failed", "response": failed}
+    elif wire == "anthropic":
+        event = {"type": "error", "error": error}
+    return f"data: {json.dumps(event)}\n\n".encode()
 
 
 def main() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from runner.prices import is_known, price
+from runner.prices import _asked, is_known, price
 from runner.schema.ledger import Usage
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -50,3 +52,31 @@ def test_the_cache_is_cheaper() -> None:
     whole = Usage(uncached_input=1_000_000, output=0)
     cheap, dear = (price("o3", usage, NOW, catalogue="openai").usd or 0 for usage in (cached, whole))
     assert 0 < cheap < dear
+
+
+MODELS = [("openai", "gpt-4o"), ("openai", "gpt-5"), ("anthropic", "claude-sonnet-4-5"), ("google", "gemini-2.5-pro"),
+          ("deepseek", "deepseek-chat"), ("openrouter", "anthropic/claude-sonnet-4")]  # fmt: skip
+counts = st.integers(0, 2_000_000)
+days = st.datetimes(datetime(2025, 6, 1), datetime(2026, 10, 1))
+
+
+@given(st.sampled_from(MODELS), counts, counts, counts, counts, days)
+@settings(max_examples=60, deadline=None)
+def test_the_short_way_costs_what_the_list_says(
+    model: tuple[str, str], fresh: int, read: int, written: int, out: int, at: datetime
+) -> None:
+    usage = Usage(uncached_input=fresh, cache_read=read, cache_write=written, output=out)
+    day = at.replace(tzinfo=UTC)
+    short = price(model[1], usage, day, catalogue=model[0])
+    long = _asked(model[1], usage, day, model[0])
+    assert short.source == long.source
+    assert short.usd == (long.usd if long.usd is None else pytest.approx(long.usd, abs=1e-9))
+
+
+def test_rates_of_the_registry_win_over_the_list() -> None:
+    rates = {"uncached_input": 2.0, "cache_read": None, "cache_write": 4.0, "output": 10.0}
+    usage = Usage(uncached_input=1_000_000, cache_read=500_000, cache_write=250_000, output=100_000)
+    found = price("o3", usage, NOW, catalogue="openai", rates=rates)
+    assert (found.usd, found.source) == (2.0 + 1.0 + 1.0 + 1.0, "registry")
+    assert is_known("never-heard-of", NOW, catalogue=None, rates=rates)
+    assert price("o3", usage, NOW, catalogue="openai", rates=rates, own_cost=0.5).usd == 0.5

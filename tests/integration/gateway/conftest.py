@@ -7,12 +7,14 @@ import json
 import os
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runner.errors import RigError
 from runner.gateway.client import Gateway, RunDoor
 from runner.gateway.limits import Caps
 from runner.gateway.providers import Provider
@@ -76,6 +78,10 @@ class Agent:
     def lines(self) -> list[LedgerLine]:
         return read_ledger(self.ledger)
 
+    def own(self) -> list[LedgerLine]:
+        """The lines of its own requests: not those that the gateway made itself."""
+        return [line for line in self.lines() if not line.ours]
+
 
 @pytest.fixture(scope="session")
 def stub() -> Iterator[StubServer]:
@@ -95,21 +101,29 @@ Open = Callable[..., Agent]
 
 @pytest.fixture
 def enter(gateway: Gateway, stub: StubServer, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Open]:
-    """Open a run against a scenario: ``enter("happy", caps=Caps(requests=3))``."""
+    """Open a run against a scenario: ``enter("happy", caps=Caps(requests=3))``; ``run``: more for ``open_run``."""
     opened: list[str] = []
 
-    def enter(scenario: str = "talk", *, caps: Caps | None = None, url: str | None = None, **more: Any) -> Agent:
+    def enter(
+        scenario: str = "talk",
+        *,
+        caps: Caps | None = None,
+        url: str | None = None,
+        run: dict[str, Any] | None = None,
+        **more: Any,
+    ) -> Agent:
         run_id = f"{request.node.name}-{len(opened)}"
         provider = stub_provider(url or stub.url(scenario, str(abs(hash(run_id)))), **more)
         ledger = tmp_path / f"run-{len(opened)}" / "gateway.jsonl"
-        door = gateway.open_run(run_id, provider, MODEL, caps or Caps(), ledger)
+        door = gateway.open_run(run_id, provider, MODEL, caps or Caps(), ledger, **(run or {}))
         gateway.begin_attempt(run_id, "M01/1")
         opened.append(run_id)
         return Agent(run_id, door, ledger)
 
     yield enter
     for run_id in opened:
-        gateway.close_run(run_id)
+        with suppress(RigError):  # the test has closed it
+            gateway.close_run(run_id)
 
 
 def stub_provider(url: str, **more: Any) -> Provider:

@@ -43,6 +43,16 @@ def test_an_answer_passes_and_is_metered(enter: Open, wire: str, stream: bool) -
     assert all(line.response_bytes == len(reply.body) for line, reply in zip(lines, replies, strict=True))
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("wire", WIRES)
+def test_what_is_written_to_the_cache_is_told_apart(enter: Open, wire: str, stream: bool) -> None:
+    agent = enter("written")
+    agent.post(wire, stream=stream)
+    usage = agent.lines()[-1].usage
+    assert usage is not None
+    assert (usage.uncached_input, usage.cache_read, usage.cache_write, usage.output) == (1000, 0, 100, 60)
+
+
 def test_bodies_pass_as_they_come(enter: Open, stub: StubServer) -> None:
     agent = enter("talk")
     odd = b'{ "model" : "stub-model", "messages":[{"role":"user","content":"\\u00e9 1.0 1e3"}],"temperature":1.0 }'

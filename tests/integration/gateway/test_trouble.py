@@ -47,10 +47,11 @@ def test_a_fault_that_a_later_answer_made_good_is_none(enter: Open) -> None:
     assert (totals.provider_fault, totals.recovered_faults) == (None, 1)
 
 
-def test_a_fault_at_the_end_is_the_providers_whatever_came_before(enter: Open) -> None:
+def test_a_fault_at_the_end_is_the_providers_whatever_came_before(enter: Open, gateway: Gateway) -> None:
     agent = enter("broken_late")
     assert [agent.post().status for _ in range(2)] == [200, 500]
-    assert agent.door.fault() == "HTTP 500"
+    assert gateway.end_attempt(agent.run_id).provider_fault == "HTTP 500"
+    assert [(line.ours, line.status) for line in agent.lines()] == [(False, 200), (False, 500), (True, 500)]
 
 
 def test_a_full_context_is_not_the_providers(enter: Open) -> None:
@@ -59,6 +60,19 @@ def test_a_full_context_is_not_the_providers(enter: Open) -> None:
     totals = agent.door.totals()
     assert totals.provider_fault is None
     assert (totals.context_errors, totals.context_death) == (1, True)
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+def test_a_stream_that_turns_into_an_error(enter: Open, wire: str) -> None:
+    agent = enter("full_midway")
+    assert agent.post(wire, stream=True).status == 200
+    line = agent.lines()[0]
+    assert (line.outcome, line.context, line.fault) == ("error", True, None)
+    agent = enter("overloaded_midway")
+    agent.post(wire, stream=True)
+    line = agent.lines()[0]
+    assert (line.outcome, line.context, line.cut) == ("error", False, False)
+    assert line.fault in ("error: invalid_request_error", "error: server_error")
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -241,6 +255,21 @@ def test_the_key_is_nowhere(enter: Open, stub: StubServer, gateway: Gateway) -> 
     ]
     assert KEY in json.dumps(stub.seen[-1]["headers"])
     assert not [form for form in forms for place in places if form in place]
+
+
+def test_a_packed_error_that_quotes_the_key_does_not_pass(enter: Open) -> None:
+    agent = enter("echo_zipped")
+    body = json.dumps({"model": MODEL}).encode()
+    reply = agent.send("POST", PATHS["chat"], body, {"x-api-key": agent.door.token, "accept-encoding": "gzip"})
+    assert reply.status == 500
+    assert "content-encoding" not in reply.headers
+    assert b"the stub says 500: Bearer [key]" in reply.body
+
+
+def test_a_background_answer_is_refused(enter: Open) -> None:
+    agent = enter("talk")
+    assert agent.post("responses", background=True).status == 415
+    assert agent.lines()[-1].refused == "body"
 
 
 # -- probing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import urllib.parse
 from collections import Counter
@@ -139,13 +140,20 @@ def test_what_a_contestant_leaves_cannot_make_its_run_invalid(bench: Bench, stub
 
 
 def test_the_key_is_nowhere(bench: Bench, stub: StubServer) -> None:
-    point(bench, stub, "tiny")
+    point(bench, stub, "spy")
     done = bench.run("llama-local/stub-model")
-    forms = [KEY, base64.b64encode(KEY.encode()).decode().rstrip("="), urllib.parse.quote(KEY, safe="")]
+    key = KEY.encode()
+    forms = [KEY, urllib.parse.quote(KEY, safe=""), urllib.parse.quote_plus(KEY), key.hex(), json.dumps(KEY)[1:-1]]
+    for offset in range(3):  # whatever stands before it
+        digits = base64.b64encode(b"=" * offset + key)[4:-4].decode()
+        forms += [digits, digits.replace("+", "-").replace("/", "_")]
     texts = [done.out, done.err]
+    tapes = list(bench.home.rglob("exchanges.jsonl.gz"))
+    assert tapes
     for path in bench.home.rglob("*"):
         if path.is_file():
-            texts.append(path.read_bytes().decode("utf-8", "replace"))
+            data = path.read_bytes()
+            texts.append((gzip.decompress(data) if path in tapes else data).decode("utf-8", "replace"))
     assert not [form for form in forms if any(form in text for text in texts)]
     assert any(KEY in str(entry) for entry in stub.seen), "the stub must have seen the real key"
 

@@ -18,6 +18,7 @@ import runner.sprint
 from runner import errors
 from runner.gateway.providers import Provider
 from runner.schema import entry as keys
+from runner.schema.cassette import TapedExchange
 from runner.schema.certificate import Certificate, Claim
 from runner.schema.entry import Entry
 from runner.schema.events import Event, EventKind
@@ -110,7 +111,7 @@ def test_defaults_are_as_the_code_has_them() -> None:
 
 RECORDS = [Component, Composite, Gate, Score, Certificate, Claim, Event, HistoryRecord, LedgerLine, Usage,
            RunEvent, Source, Look, Change, IdentityRecord, Facet, Said, Evidence,
-           AttemptRecord, Manifest, RunLock, RunResult, State]  # fmt: skip
+           AttemptRecord, Manifest, RunLock, RunResult, State, TapedExchange]  # fmt: skip
 
 
 @pytest.mark.parametrize("model", RECORDS, ids=lambda m: m.__name__)

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from runner.errors import ConfigError, UsageError
-from runner.gateway.providers import Provider, load_providers, resolve
+from runner.gateway.providers import Provider, Routing, load_providers, resolve
 
 SHIPPED = Path(__file__).parents[3] / "registry" / "providers.yaml"
 
 
 def test_the_shipped_providers_are_there() -> None:
     found = load_providers(SHIPPED).by_name
-    assert list(found) == ["openrouter", "anthropic", "openai", "llama-local", "embedded", "replay", "control"]
+    assert list(found) == [
+        "openrouter",
+        "anthropic",
+        "openai",
+        "llama-local",
+        "ollama",
+        "vllm",
+        "lmstudio",
+        "embedded",
+        "replay",
+        "control",
+    ]
     assert [name for name, provider in found.items() if not provider.asks_a_model] == ["replay", "control"]
 
 
@@ -103,3 +116,71 @@ def test_a_key_may_be_optional() -> None:
     provider = Provider(name="x", base_url="http://h/v1", key_env="K", key_required=False)
     assert provider.key({}) is None
     assert provider.key({"K": " k "}) == "k"
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "url"),
+    [
+        ("ollama", "OLLAMA_URL", "http://127.0.0.1:11434/v1"),
+        ("vllm", "VLLM_URL", "http://127.0.0.1:8000/v1"),
+        ("lmstudio", "LMSTUDIO_URL", "http://127.0.0.1:1234/v1"),
+    ],
+)
+def test_known_servers_have_an_address(name: str, variable: str, url: str) -> None:
+    provider, _ = resolve(f"{name}/m", SHIPPED, {})
+    assert provider.local
+    assert provider.url({}) == url
+    assert provider.url({variable: "http://box:9"}) == "http://box:9/v1"
+
+
+def test_a_broker_may_not_fall_back_unless_said() -> None:
+    broker = load_providers(SHIPPED).by_name["openrouter"]
+    assert broker.pinned("any/model") == {"provider": {"allow_fallbacks": False}}
+
+
+OWN = Provider.model_validate(
+    {
+        "name": "x", "base_url": "http://h/v1", "context_window": 1000, "routing": {"only": ["a"]},
+        "models": {
+            "m": {"context_window": 10, "served_aliases": ["n"], "body": {"seed": 1}, "routing": {"only": ["b"]}},
+        },
+    }
+)  # fmt: skip
+
+
+def test_a_model_has_options_of_its_own() -> None:
+    assert (OWN.for_model("m").context_window, OWN.for_model("o").context_window) == (10, 1000)
+    assert OWN.pinned("m") == {"provider": {"allow_fallbacks": False, "only": ["b"]}, "seed": 1}
+    assert OWN.pinned("o") == {"provider": {"allow_fallbacks": False, "only": ["a"]}}
+    assert OWN.served_ok("m", "n")
+    assert not OWN.served_ok("o", "n")
+
+
+@pytest.mark.parametrize(
+    ("only", "host", "allowed"),
+    [
+        (["some-host"], "Some Host", True),
+        (["some-host/fp8"], "SomeHost", True),
+        (["z-ai"], "Z.AI", True),
+        (["some-host"], "Some Other Host", False),
+        ([], "Anybody", True),
+    ],
+)
+def test_a_host_is_known_by_its_slug(only: list[str], host: str, allowed: bool) -> None:
+    assert Routing(only=only).allows(host) is allowed
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"accounting": "generation"},
+        {"default_url": "http://h"},
+        {"models": {"m": {"body": {"model": "other"}}}},
+        {"models": {"m": {"body": {"provider": {}}}}},
+        {"models": {"m": {"rates": {"uncached_input": -1, "output": 1}}}},
+        {"models": {"m": {"served_aliases": ["("]}}},
+    ],
+)
+def test_what_a_provider_may_not_say(fields: dict[str, Any]) -> None:
+    with pytest.raises((ValueError, re.error)):
+        Provider.model_validate({"name": "x", "base_url": "http://h/v1", **fields})

@@ -28,6 +28,10 @@ def line(**fields: Any) -> LedgerLine:
     return LedgerLine(**{**known, "request_bytes": 1, "response_bytes": 1, **fields})
 
 
+SEEN: dict[str, Any] = {**BAD, "ours": True}
+FINE: dict[str, Any] = {**OK, "ours": True}
+
+
 @pytest.mark.parametrize(
     ("story", "fault", "recovered"),
     [
@@ -35,8 +39,11 @@ def line(**fields: Any) -> LedgerLine:
         ([OK], None, 0),
         ([BAD, BAD], "HTTP 500", 0),
         ([BAD, OK], None, 1),
-        ([OK, BAD], "HTTP 500", 0),
-        ([BAD, OK, BAD, BAD], "HTTP 500", 1),
+        ([OK, BAD, SEEN], "HTTP 500", 0),
+        ([OK, BAD, SEEN, BAD, FINE], None, 0),
+        ([OK, BAD, FINE, BAD, SEEN], "HTTP 500", 0),
+        ([OK, BAD, SEEN, OK, BAD], None, 1),
+        ([BAD, OK, BAD, SEEN, BAD], "HTTP 500", 1),
         ([OK, FULL], None, 0),
         ([FULL], None, 0),
         ([BAD, OK, FULL], None, 1),
@@ -44,9 +51,9 @@ def line(**fields: Any) -> LedgerLine:
         ([OK, ODD], None, 0),
         ([GONE], "no answer in 2 s", 0),
         ([OK, GONE], None, 0),
-        ([OK, LONG], "no answer in 400 s", 0),
+        ([OK, LONG, SEEN], "no answer in 400 s", 0),
         ([WRONG, OK], "wrong model served: b instead of a", 0),
-        ([OK, BAD, CAP], "HTTP 500", 0),
+        ([OK, BAD, CAP, SEEN], "HTTP 500", 0),
         ([OK, CAP], None, 0),
     ],
 )
@@ -55,6 +62,27 @@ def test_a_fault_counts_where_nothing_made_it_good(
 ) -> None:
     totals = add_up([line(**fields) for fields in story])
     assert (totals.provider_fault, totals.recovered_faults) == (fault, recovered)
+
+
+@pytest.mark.parametrize(
+    ("story", "unconfirmed"),
+    [([OK, BAD], "HTTP 500"), ([OK, BAD, FINE], "HTTP 500"), ([OK, BAD, SEEN], None), ([BAD], None), ([OK], None)],
+)
+def test_a_fault_that_only_the_contestant_meets_is_its_own(
+    story: list[dict[str, Any]], unconfirmed: str | None
+) -> None:
+    assert add_up([line(**fields) for fields in story]).unconfirmed_fault == unconfirmed
+
+
+def test_a_contestant_that_spoke_in_an_earlier_attempt_needs_a_witness_too() -> None:
+    lines = [line(**OK), line(**{**BAD, "attempt": "M01/2"})]
+    assert add_up(lines, "M01/2").provider_fault is None
+    assert add_up(lines[1:], "M01/2").provider_fault == "HTTP 500"
+
+
+def test_the_runners_own_requests_count_for_nothing() -> None:
+    totals = add_up([line(**OK), line(**FINE), line(**SEEN)])
+    assert (totals.requests, totals.answered, totals.errors, totals.price_usd) == (1, 1, 0, 0.5)
 
 
 def test_attempts_are_apart() -> None:

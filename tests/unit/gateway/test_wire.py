@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.gateway.answers import AnswerReader, canonical_usage
-from runner.gateway.wire import UnreadableBody, read_request, route, with_usage
+from runner.gateway.wire import UnreadableBody, read_request, route, with_fields
 from runner.schema.ledger import Usage, Wire
 from tests.support.stub_llm import Answer
 
@@ -35,7 +35,7 @@ def test_routes(method: str, path: str, found: tuple[str, str] | None) -> None:
 
 def test_only_the_option_is_added() -> None:
     body = b'{ "stream": true,\n "model":"m", "n": 1.0}'
-    changed = with_usage(body, json.loads(body))
+    changed = with_fields(body, json.loads(body), {"stream_options": {"include_usage": True}})
     assert changed == b'{"stream_options":{"include_usage":true}, "stream": true,\n "model":"m", "n": 1.0}'
     assert json.loads(changed)["n"] == 1.0
 
@@ -117,3 +117,27 @@ def test_an_error_in_a_stream_is_none_of_its_words() -> None:
     reader.feed(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"sk-secret"}}\n\n')
     facts = reader.finish()
     assert (facts.error, facts.complete) == ("overloaded_error", False)
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+@given(words=st.text(max_size=60), spaced=st.booleans())
+def test_words_of_an_answer_never_pass_for_facts(wire: Wire, words: str, spaced: bool) -> None:
+    """Whatever the model says, also if it quotes the protocol, and however the server spaces its JSON."""
+    said = words + ' "usage": {"prompt_tokens": 1} "type":"message_stop" "finish_reason":"stop" "error": {"x": 1}'
+    events = list(Answer(wire, {"say": said}, 2, "m", "r").events())
+    if not spaced:
+        events = [_tight(event) for event in events]
+    reader = AnswerReader(wire, streamed=True)
+    for event in events:
+        reader.feed(event.encode())
+    facts = reader.finish()
+    assert (facts.model, facts.complete, facts.error) == ("m", True, None)
+    assert facts.usage is not None
+    assert (facts.usage.uncached_input, facts.usage.output) == (1020, 62)
+
+
+def _tight(event: str) -> str:
+    head, _, data = event.partition("data: ")
+    if data.startswith("[DONE]"):
+        return event
+    return f"{head}data: {json.dumps(json.loads(data), separators=(',', ':'))}\n\n"

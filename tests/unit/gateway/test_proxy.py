@@ -1,0 +1,41 @@
+"""Which proxy the environment names."""
+
+from __future__ import annotations
+
+import pytest
+
+from runner.gateway.proxy import proxy_for
+
+P = "http://proxy.example:3128"
+
+
+@pytest.mark.parametrize(
+    ("url", "env", "proxy"),
+    [
+        ("https://api.example", {}, None),
+        ("https://api.example", {"HTTPS_PROXY": P}, P),
+        ("https://api.example", {"https_proxy": P, "HTTPS_PROXY": "http://other"}, P),
+        ("https://api.example", {"HTTP_PROXY": P}, None),
+        ("http://api.example", {"http_proxy": P}, P),
+        ("http://api.example", {"HTTP_PROXY": P, "REQUEST_METHOD": "GET"}, None),
+        ("https://api.example", {"ALL_PROXY": P}, P),
+        ("https://api.example", {"HTTPS_PROXY": "proxy.example:3128"}, P),
+        ("https://localhost:1", {"HTTPS_PROXY": P}, None),
+        ("https://127.0.0.1", {"HTTPS_PROXY": P}, None),
+        ("https://api.example", {"HTTPS_PROXY": P, "NO_PROXY": "api.example"}, None),
+        ("https://api.example", {"HTTPS_PROXY": P, "no_proxy": ".example"}, None),
+        ("https://api.example", {"HTTPS_PROXY": P, "no_proxy": "example"}, None),
+        ("https://api.example", {"HTTPS_PROXY": P, "no_proxy": "*"}, None),
+        ("https://api.example", {"HTTPS_PROXY": P, "no_proxy": "*.example"}, None),
+        ("https://api.example", {"HTTPS_PROXY": P, "no_proxy": "pi.example, other"}, P),
+        ("https://api.example:8443", {"HTTPS_PROXY": P, "no_proxy": "api.example:8443"}, None),
+        ("https://api.example", {"HTTPS_PROXY": P, "no_proxy": "api.example:8443"}, P),
+        ("https://10.1.2.3", {"HTTPS_PROXY": P, "no_proxy": "10.0.0.0/8"}, None),
+        ("https://10.1.2.3", {"HTTPS_PROXY": P, "no_proxy": "10.1.2.3"}, None),
+        ("https://11.1.2.3", {"HTTPS_PROXY": P, "no_proxy": "10.0.0.0/8,nonsense/x"}, P),
+        ("https://api.example", {"HTTPS_PROXY": P, "no_proxy": "10.0.0.0/8"}, P),
+        ("https://api.example", {"HTTPS_PROXY": P, "no_proxy": ", ,"}, P),
+    ],
+)
+def test_the_proxy(url: str, env: dict[str, str], proxy: str | None) -> None:
+    assert proxy_for(url, env) == proxy
