@@ -87,11 +87,14 @@ class Harness(Protocol):
     pin: str
     """The program in the container must say that it is this version."""
     version_argv: Sequence[str]
-    layer: ImageLayer
     speaks: Sequence[Wire]
     """The protocols it can use."""
     efforts: Mapping[str, str]
     """Effort words it can express: ours to its own."""
+
+    @property
+    def layer(self) -> ImageLayer | None:
+        """How it gets into a benchmark's image; None: it is in there already."""
 
     def prepare(self, request: Request) -> HarnessPlan:
         """How to start it. Raises UsageError for an effort or a provider that it cannot express."""

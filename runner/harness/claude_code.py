@@ -41,7 +41,7 @@ class ClaudeCode:
         argv += ["--effort", level] if level else []
         if COMPACT_FROM <= request.provider.context_window < COMPACT_TO:
             argv += ["--autocompact", str(request.provider.context_window)]
-        # Last: the flag takes all that follows it. A search runs at the provider, and there is no network to fetch from.
+        # Last: the flag takes all that follows it. A search runs at the provider, and there is nothing to fetch from.
         argv += ["--disallowedTools", "WebSearch", "WebFetch"]
         others = ("ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL",
                   "ANTHROPIC_SMALL_FAST_MODEL", "CLAUDE_CODE_SUBAGENT_MODEL")  # fmt: skip

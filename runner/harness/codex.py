@@ -73,7 +73,7 @@ class Codex:
 
 
 def _config(request: Request, level: str | None) -> str:
-    """``config.toml``. Its retries of a request multiply with those of a stream, and stand in no log: there are none."""
+    """``config.toml``. Retries of a request multiply with those of a stream, and stand in no log: there are none."""
     window = request.provider.context_window
     top: dict[str, object] = {
         "model": request.model,

@@ -64,7 +64,7 @@ class MiniSweAgent:
 
 
 def _config(request: Request, wire: Wire, level: str | None) -> dict[str, Any]:
-    """What is laid over the agent's own ``mini.yaml``: no limit of its own (the gateway has them), no question asked."""
+    """What is laid over its own ``mini.yaml``: no limit (the gateway has them), no question asked."""
     kwargs: dict[str, Any] = {"max_retries": 0}
     limit = "max_output_tokens" if wire == "responses" else "max_tokens"
     kwargs[limit] = request.provider.max_tokens

@@ -128,4 +128,3 @@ def _settings(provider: Provider) -> dict[str, Any]:
         "enableAnalytics": False,
         "compaction": {"reserveTokens": reserve, "keepRecentTokens": min(20_000, provider.context_window // 2)},
     }
-
