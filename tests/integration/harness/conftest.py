@@ -6,6 +6,7 @@ A pod is opened once per agent and protocol, and swept between cases: HOME and w
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,12 +25,14 @@ from runner.sandbox.box import Box, ExecResult
 from runner.sandbox.engine import Engine
 from runner.sandbox.pod import Pod, PodSpec
 from runner.schema.ledger import LedgerLine, LedgerTotals
+from runner.sprint.agent import Stop
 from tests.support.stub_llm import StubServer
 
 IMAGES = Path(__file__).parents[3] / "images"
 USER = "1000:1000"
 PROMPT = "Create hello.py that prints a greeting, run it, and check the file."
 SWEEP = "find /home/contestant /tmp -mindepth 1 -delete; rm -rf /work/repo && git init -q /work/repo"
+ATTEMPT_REQUESTS = 5
 MODEL = {"claude-code": "claude-opus-4-6"}
 """Claude Code decides by the model's name what it sends."""
 
@@ -125,7 +128,8 @@ class Stages:
         if "protocols" not in fields and provider is None:
             fields["protocols"] = [harness.speaks[0]]
         model = model or MODEL.get(harness.name, "stub-model")
-        stage = self.stage(harness, provider, model, caps or Caps(), **fields)
+        caps = caps or Caps(attempt=Caps(requests=ATTEMPT_REQUESTS))
+        stage = self.stage(harness, provider, model, caps, **fields)
         box = stage.fresh()
         number = next(self._numbers)
         label = f"M01-{number}"
@@ -147,6 +151,7 @@ class Stages:
             stdin=plan.stdin or b"",
             stdout_to=logs / "stdout.jsonl",
             stderr_to=logs / "stderr.txt",
+            cancel=Stop(threading.Event(), stage.door.capped),
         )
         totals = self._gateway.end_attempt(stage.run_id)
         if result.timed_out:
