@@ -18,18 +18,21 @@ VERSION = "import importlib.metadata as m; print(m.version('mini-swe-agent'))"
 
 
 class MiniSweAgent:
-    """It asks through litellm: what a provider is told is said to that in its words, and sent as it stands."""
+    """It asks through litellm, which may drop what it does not know of a model: the effort goes past it, as it stands.
+
+    Its class for the Responses protocol writes another kind of trajectory, which nobody here reads: it is not offered.
+    """
 
     name = "mini-swe-agent"
     version = pin = "2.4.6"
     version_argv: Sequence[str] = (f"{ROOT}/bin/python", "-c", VERSION)
     layer = ImageLayer(name="bench/agent-mini-swe-agent", context="mini-swe-agent", paths=(ROOT,))
-    speaks: Sequence[Wire] = ("chat", "responses")
+    speaks: Sequence[Wire] = ("chat",)
     efforts: Mapping[str, str] = {word: word for word in EFFORTS if word != "unknown"}
 
     def prepare(self, request: Request) -> HarnessPlan:
         level = choose_effort(self, request.effort)
-        wire = choose_wire(self, request.provider)
+        choose_wire(self, request.provider)
         logs = f"{HOME}/.bench/{request.session}"
         config = f"{HOME}/.bench-mini/run.yaml"
         return HarnessPlan(
@@ -48,7 +51,7 @@ class MiniSweAgent:
                 "TERM": "dumb",
             },
             # JSON is YAML. The task goes through a file: an argument may have 128 KiB at most.
-            files={config: to_json(_config(request, wire, level)), f"{logs}/.keep": b""},
+            files={config: to_json(_config(request, level)), f"{logs}/.keep": b""},
             logs=[logs],
         )
 
@@ -63,13 +66,11 @@ class MiniSweAgent:
         return mini_log.read_summary(log_dir)
 
 
-def _config(request: Request, wire: Wire, level: str | None) -> dict[str, Any]:
+def _config(request: Request, level: str | None) -> dict[str, Any]:
     """What is laid over its own ``mini.yaml``: no limit (the gateway has them), no question asked."""
-    kwargs: dict[str, Any] = {"max_retries": 0}
-    limit = "max_output_tokens" if wire == "responses" else "max_tokens"
-    kwargs[limit] = request.provider.max_tokens
+    kwargs: dict[str, Any] = {"max_retries": 0, "max_tokens": request.provider.max_tokens}
     if level:
-        nested = wire == "responses" or request.provider.dialect == "openrouter"
+        nested = request.provider.dialect == "openrouter"
         kwargs["extra_body"] = {"reasoning": {"effort": level}} if nested else {"reasoning_effort": level}
     return {
         "run": {"task": request.prompt},
@@ -77,7 +78,7 @@ def _config(request: Request, wire: Wire, level: str | None) -> dict[str, Any]:
         "environment": {"timeout": COMMAND_S},
         "model": {
             "model_name": f"openai/{request.model}",
-            "model_class": "litellm_response" if wire == "responses" else "litellm",
+            "model_class": "litellm",
             "model_kwargs": kwargs,
         },
     }

@@ -118,7 +118,7 @@ class AgentWorker:
             done = task.box.exec(
                 plan.argv, timeout_s=task.wall_s, cwd=plan.cwd, env=plan.env, user=CONTESTANT, stdin=plan.stdin or b"",
                 output_limit=_STDOUT_BYTES, stdout_to=task.logs / "stdout.jsonl", stderr_to=task.logs / "stderr.txt",
-                cancel=Stop(task.cancel, self._door.capped),
+                cancel=Stop(task.cancel, getattr(self._door, "capped", threading.Event())),
             )  # fmt: skip
         finally:
             task.box.kill("been ended after the attempt")

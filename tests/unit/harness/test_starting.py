@@ -83,7 +83,7 @@ def test_the_version_must_be_the_pin(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "serves"),
-    [("claude-code", ["chat", "responses"]), ("codex", ["chat"]), ("mini-swe-agent", ["anthropic"])],
+    [("claude-code", ["chat", "responses"]), ("codex", ["chat"]), ("mini-swe-agent", ["anthropic", "responses"])],
 )
 def test_a_provider_that_it_cannot_speak_with_is_refused(name: str, serves: list[str]) -> None:
     with pytest.raises(UsageError, match=rf"{name} speaks .* only, and the provider p serves .* — take --harness pi"):
@@ -101,7 +101,7 @@ def test_an_effort_that_it_lacks_is_refused(name: str, words: set[str]) -> None:
 
 def test_the_first_protocol_that_both_know_is_spoken() -> None:
     made = plan("mini-swe-agent", protocols=["anthropic", "responses", "chat"])
-    assert config(made, "run.yaml")["model"]["model_class"] == "litellm_response"
+    assert config(made, "run.yaml")["model"]["model_class"] == "litellm"
     made = plan("opencode", protocols=["anthropic", "responses", "chat"])
     assert config(made, "opencode.json")["provider"]["bench"]["npm"] == "@ai-sdk/anthropic"
 
@@ -139,18 +139,18 @@ def test_codex_is_configured_by_a_file() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wire", "dialect", "sent"),
+    ("dialect", "sent"),
     [
-        ("chat", "generic", {"reasoning_effort": "low"}),
-        ("chat", "openrouter", {"reasoning": {"effort": "low"}}),
-        ("responses", "openai", {"reasoning": {"effort": "low"}}),
+        ("generic", {"reasoning_effort": "low"}),
+        ("openai", {"reasoning_effort": "low"}),
+        ("openrouter", {"reasoning": {"effort": "low"}}),
     ],
 )
-def test_mini_swe_agent_sends_the_effort_as_the_provider_wants_it(wire: str, dialect: str, sent: Any) -> None:
-    made = config(plan("mini-swe-agent", "low", protocols=[wire], dialect=dialect), "run.yaml")
+def test_mini_swe_agent_sends_the_effort_as_the_provider_wants_it(dialect: str, sent: Any) -> None:
+    made = config(plan("mini-swe-agent", "low", dialect=dialect), "run.yaml")
     assert made["model"]["model_kwargs"]["extra_body"] == sent
     assert made["agent"]["cost_limit"] == made["agent"]["step_limit"] == 0
-    asked_nothing = config(plan("mini-swe-agent", protocols=[wire]), "run.yaml")
+    asked_nothing = config(plan("mini-swe-agent"), "run.yaml")
     assert "extra_body" not in asked_nothing["model"]["model_kwargs"]
 
 
