@@ -7,6 +7,7 @@ of it has to agree.
 from __future__ import annotations
 
 import base64
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
 import pytest
@@ -15,9 +16,11 @@ from runner.gateway.limits import Caps
 from runner.harness import claude_code, codex, mini_swe_agent
 from runner.harness.base import Harness
 from runner.harness.known import shipped
+from runner.harness.layer import ensure_agent
+from runner.sandbox.baseimage import ensure_base
 from runner.sandbox.engine import Engine
 from tests.integration.conftest import KEY
-from tests.integration.harness.conftest import ATTEMPT_REQUESTS, Drive, Driven
+from tests.integration.harness.conftest import ATTEMPT_REQUESTS, IMAGES, Drive, Driven
 
 pytestmark = pytest.mark.engine
 
@@ -26,8 +29,17 @@ BY_DEFAULT = {"claude-code": "high"}
 """The effort that an agent sends though nobody asked for one."""
 
 
+@pytest.fixture(scope="module")
+def built(engine: Engine) -> None:
+    """All agents' images, two at a time: one waits for the network while another works."""
+    base = ensure_base(engine, log=print).tag
+    layers = [layer for one in shipped().values() if (layer := one().layer)]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda layer: ensure_agent(engine, layer, IMAGES, base, log=print), reversed(layers)))
+
+
 @pytest.fixture(scope="module", params=list(shipped()))
-def harness(request: pytest.FixtureRequest) -> Harness:
+def harness(request: pytest.FixtureRequest, built: None) -> Harness:
     return shipped()[request.param]()
 
 
