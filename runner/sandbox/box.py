@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from runner.errors import RigError
 from runner.sandbox import container, transfer
@@ -25,12 +25,6 @@ OUTPUT_LIMIT = 4 << 20
 KEEPER = "65533:65533"
 _DRAIN_S = 10.0
 _END_S = 30.0
-
-
-class Wish(Protocol):
-    """Somebody's wish to stop, asked for again and again: an event, or something like it."""
-
-    def is_set(self) -> bool: ...
 
 
 class BoxDead(RigError):
@@ -98,7 +92,7 @@ class Box:
         output_limit: int = OUTPUT_LIMIT,
         stdout_to: Path | None = None,
         stderr_to: Path | None = None,
-        cancel: Wish | None = None,
+        cancel: threading.Event | None = None,
     ) -> ExecResult:
         """Run ``argv`` to its end, at most ``timeout_s`` seconds.
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from runner.errors import RigError
@@ -27,28 +24,6 @@ from runner.store.rundir import RunDir
 
 _STDOUT_BYTES = 64 << 20
 _LOG_BYTES, _LOG_FILES = 256 << 20, 5_000
-
-
-@dataclass
-class Stop:
-    """When an agent is ended before its time: at once when the run is stopped, soon when a cap ended its attempt.
-
-    An agent may take the refusal for a fault and ask for minutes; some seconds are for closing its log.
-    """
-
-    cancel: threading.Event
-    capped: threading.Event
-    grace_s: float = 3.0
-    _since: float | None = None
-
-    def is_set(self) -> bool:
-        if self.cancel.is_set():
-            return True
-        if not self.capped.is_set():
-            self._since = None
-            return False
-        self._since = self._since or time.monotonic()
-        return time.monotonic() - self._since > self.grace_s
 
 
 class AgentContestant:
@@ -118,7 +93,7 @@ class AgentWorker:
             done = task.box.exec(
                 plan.argv, timeout_s=task.wall_s, cwd=plan.cwd, env=plan.env, user=CONTESTANT, stdin=plan.stdin or b"",
                 output_limit=_STDOUT_BYTES, stdout_to=task.logs / "stdout.jsonl", stderr_to=task.logs / "stderr.txt",
-                cancel=Stop(task.cancel, getattr(self._door, "capped", threading.Event())),
+                cancel=task.cancel,
             )  # fmt: skip
         finally:
             task.box.kill("been ended after the attempt")
