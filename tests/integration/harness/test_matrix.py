@@ -12,15 +12,16 @@ from urllib.parse import quote
 
 import pytest
 
+from runner.errors import RigError
 from runner.gateway.limits import Caps
 from runner.harness import claude_code, codex, mini_swe_agent
-from runner.harness.base import Harness
+from runner.harness.base import Harness, guard_version
 from runner.harness.known import shipped
 from runner.harness.layer import ensure_agent
 from runner.sandbox.baseimage import ensure_base
 from runner.sandbox.engine import Engine
 from tests.integration.conftest import KEY
-from tests.integration.harness.conftest import ATTEMPT_REQUESTS, IMAGES, Drive, Driven
+from tests.integration.harness.conftest import ATTEMPT_REQUESTS, IMAGES, USER, Drive, Driven
 
 pytestmark = pytest.mark.engine
 
@@ -68,10 +69,14 @@ def test_it_works_and_its_log_agrees_with_the_wire(drive: Drive, engine: Engine,
     _no_key_in(done, engine)
 
 
-def test_no_effort_asked_for(drive: Drive, harness: Harness) -> None:
+def test_no_effort_asked_for_and_nothing_asked_besides(drive: Drive, harness: Harness) -> None:
     done = drive(harness, "talk")
     assert done.totals.efforts_wire == [BY_DEFAULT.get(harness.name)]
     assert done.totals.answered == 1, "a title, or anything else, was asked for besides"
+    other = shipped()[harness.name]()
+    other.pin = "0.0.1"
+    with pytest.raises(RigError, match=r"the image holds .* \d+\.\d+\.\d+, not the pinned 0\.0\.1"):
+        guard_version(other, lambda argv: done.box.exec(argv, timeout_s=60, user=USER).stdout.decode())
 
 
 @pytest.mark.parametrize("kind", ["json", "unknown_tool"])
