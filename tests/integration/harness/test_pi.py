@@ -22,7 +22,7 @@ def test_the_providers_fault_is_the_providers(drive: Drive, scenario: str) -> No
 
 
 def test_a_model_that_never_answers_is_ended_with_the_agent(drive: Drive) -> None:
-    done = drive(Pi(), "silent", timeout_s=5)
+    done = drive(Pi(), "silent", timeout_s=5, about="silent")  # a run that has heard nothing yet
     assert done.result.timed_out
     assert done.totals.provider_fault
     assert done.totals.provider_fault.startswith("no answer in")
