@@ -14,8 +14,10 @@ def run(
     model: Annotated[
         list[str], typer.Option("--model", "-m", help="provider/model, once per arm; control/nop needs no model.")
     ],
-    harness: Annotated[str | None, typer.Option(help="The agent that drives the model (default: pi).")] = None,
-    effort: Annotated[str | None, typer.Option(help="Thinking effort to ask for, as the harness names it.")] = None,
+    harness: Annotated[str | None, typer.Option(help="The agent that drives the model: pi (the default), claude-code, "
+                                                "codex, mini-swe-agent, opencode, or one of harnesses.yaml.")] = None,
+    effort: Annotated[str | None, typer.Option(help="Thinking effort: none, minimal, low, medium, high, xhigh, max, "
+                                               "ultra; refused where the harness cannot express it.")] = None,
     orch: Annotated[str, typer.Option(help="How a milestone is driven; direct is the one there is.")] = "direct",
     delegation: Annotated[str, typer.Option(help="One brief per milestone is the one there is.")] = "milestone",
     samples: Annotated[int | None, typer.Option(min=1, help="Runs per arm (default: the registry's).")] = None,

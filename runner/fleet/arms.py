@@ -63,7 +63,7 @@ class Arms:
         if not provider.asks_a_model:
             raise UsageError(f"provider {provider.name} cannot be run yet")
         provider = provider.for_model(model)
-        agent = known.harness(harness or known.DEFAULT)
+        agent = known.harness(harness or known.DEFAULT, self._benchmark.home)
         arm = Arm(provider=provider.name, model=model, harness=agent.name, harness_version=agent.version,
                   effort=effort or "unknown")  # fmt: skip
         agent.prepare(
@@ -82,7 +82,9 @@ class Arms:
             self._gateway = self._stack.enter_context(Gateway(log=self._log))
         limits = self._benchmark.entry.limits.tightened(draft.provider.limits)
         entry = self._benchmark.entry.model_copy(update={"limits": limits})
-        own = replace(add_agent(kit, draft.harness.layer, log), benchmark=replace(self._benchmark, entry=entry))
+        layer = draft.harness.layer
+        laid = add_agent(kit, layer, log) if layer else kit
+        own = replace(laid, benchmark=replace(self._benchmark, entry=entry))
         caps = _caps(limits, draft.provider, draft.arm.model)
         contestant = AgentContestant(
             self._gateway, draft.harness, draft.provider, draft.arm, caps,

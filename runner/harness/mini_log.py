@@ -88,7 +88,8 @@ def _claims(trace: Trace, info: dict[str, Any], lines: _Lines) -> None:
         if bare:
             trace.provider = Claim(provider, lines.name, lines.of('"model_name"'))
     effort = text(options.get("reasoning_effort"))
-    effort = effort or text(mapping(mapping(options.get("extra_body")).get("reasoning")).get("effort"))
+    body = mapping(options.get("extra_body"))
+    effort = effort or text(body.get("reasoning_effort")) or text(mapping(body.get("reasoning")).get("effort"))
     effort = effort or text(mapping(options.get("reasoning")).get("effort"))
     if effort:
         trace.effort = Claim(effort, lines.name, lines.of('"reasoning_effort"'))

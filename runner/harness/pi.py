@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from runner.errors import UsageError
 from runner.gateway.providers import Protocol as Wire
 from runner.gateway.providers import Provider
 from runner.harness import pi_log
-from runner.harness.base import HOME, HarnessPlan, ImageLayer, Request
+from runner.harness.base import (
+    HOME,
+    TOKEN_VARIABLE,
+    HarnessPlan,
+    ImageLayer,
+    Request,
+    choose_effort,
+    choose_wire,
+    to_json,
+)
 from runner.harness.summary import Identity, Summary
 
 PROVIDER = "bench"
-TOKEN_VARIABLE = "BENCH_RUN_TOKEN"
 LEVELS = {"none": "off", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"}
 LEVELS |= {"xhigh": "xhigh", "max": "max"}
 APIS: dict[Wire, str] = {
@@ -31,17 +37,19 @@ class Pi:
     """Everything is told through files and flags; updates, telemetry and project-local settings are off."""
 
     name = "pi"
-    version = "1.6.0"
+    version = pin = "1.6.0"
     version_argv: Sequence[str] = ("/opt/pi/bin/pi", "--version")
     layer = ImageLayer(name="bench/agent-pi", context="pi", paths=("/opt/pi",))
+    speaks: Sequence[Wire] = ("chat", "responses", "anthropic")
+    efforts: Mapping[str, str] = LEVELS
 
     def prepare(self, request: Request) -> HarnessPlan:
-        if request.effort not in LEVELS and request.effort != "unknown":
-            raise UsageError(f"pi has no effort {request.effort!r}", f"known are {', '.join(LEVELS)}")
+        level = choose_effort(self, request.effort)
+        wire = choose_wire(self, request.provider)
         agent_dir = f"{HOME}/.pi/agent"
         logs = f"{HOME}/.bench/{request.session}"
         argv = ["/opt/pi/bin/pi", "-p", "--mode", "json", "--provider", PROVIDER, "--model", request.model]
-        argv += ["--thinking", LEVELS.get(request.effort, "off"), "--session-dir", logs, "--no-approve", "--no-mcp"]
+        argv += ["--thinking", level or "off", "--session-dir", logs, "--no-approve", "--no-mcp"]
         return HarnessPlan(
             argv=argv,
             env={
@@ -53,8 +61,8 @@ class Pi:
                 "TERM": "dumb",
             },
             files={
-                f"{agent_dir}/models.json": _json(_models(request)),
-                f"{agent_dir}/settings.json": _json(_settings(request.provider)),
+                f"{agent_dir}/models.json": to_json(_models(request, wire, level)),
+                f"{agent_dir}/settings.json": to_json(_settings(request.provider)),
             },
             stdin=request.prompt.encode(),
             logs=[logs],
@@ -67,14 +75,13 @@ class Pi:
         return pi_log.read_summary(log_dir)
 
 
-def _models(request: Request) -> dict[str, Any]:
+def _models(request: Request, wire: Wire, level: str | None) -> dict[str, Any]:
     """``models.json``: one provider, the gateway, with one model.
 
     pi guesses an endpoint's habits from its address; behind the gateway they must be said. Without a requested
     effort the model is declared as one that is not told how to think, so that nothing about it goes on the wire.
     """
-    provider, wire = request.provider, request.provider.protocols[0]
-    level = LEVELS.get(request.effort)
+    provider = request.provider
     model: dict[str, Any] = {
         "id": request.model,
         "reasoning": level is not None,
@@ -115,7 +122,3 @@ def _settings(provider: Provider) -> dict[str, Any]:
         "enableAnalytics": False,
         "compaction": {"reserveTokens": reserve, "keepRecentTokens": min(20_000, provider.context_window // 2)},
     }
-
-
-def _json(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, indent=1, sort_keys=True).encode() + b"\n"

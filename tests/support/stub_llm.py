@@ -109,6 +109,43 @@ SCENARIOS: dict[str, list[Step]] = {
 }
 
 
+SHELLS = ("bash", "Bash", "exec_command", "shell_command", "shell")
+SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+TREE = "/work/repo"
+
+
+def adapt(step: Step, body: dict[str, Any]) -> Step:
+    """The step in the tools that the request offers: each agent has other names for the same things.
+
+    mini-swe-agent, which offers a shell alone, takes words for a mistake: its last step is a command.
+    """
+    offered = [tool for tool in body.get("tools") or [] if isinstance(tool, dict)]
+    names = {(tool.get("function") or tool).get("name") for tool in offered}
+    shell = next((name for name in SHELLS if name in names), None)
+    if shell is None:
+        return step
+    if "tool" not in step:
+        speaks = "say" in step and names == {"bash"}
+        return {**step, "tool": ("bash", {"command": SUBMIT})} if speaks else step
+    name, given = step["tool"]
+    if name == "write" and isinstance(given, dict):
+        where = f"{TREE}/{given['path']}"
+        if "Write" in names:
+            return {**step, "tool": ("Write", {"file_path": where, "content": given["content"]})}
+        if {"write", "glob"} <= names:
+            return {**step, "tool": ("write", {"filePath": where, "content": given["content"]})}
+        if "write" not in names:
+            name, given = "bash", {"command": f"cat > {given['path']} <<'END'\n{given['content']}END\n"}
+    if name != "bash":
+        return {**step, "tool": (name, given)}
+    if isinstance(given, dict):
+        more = {"description": "a step"} if shell == "Bash" or "glob" in names else {}
+        given = {"cmd": given["command"]} if shell == "exec_command" else {**given, **more}
+    elif shell == "exec_command":
+        given = given.replace('"command"', '"cmd"')
+    return {**step, "tool": (shell, given)}
+
+
 def usage_of(step: Step, n: int) -> tuple[int, int, int, int] | None:
     """(uncached input, cache read, output with reasoning, reasoning) of the n-th answer."""
     return step.get("usage", (1000 + 10 * n, 400 * n, 60 + n, 16))
@@ -117,6 +154,13 @@ def usage_of(step: Step, n: int) -> tuple[int, int, int, int] | None:
 def arguments(step: Step) -> str:
     given = step["tool"][1]
     return given if isinstance(given, str) else json.dumps(given)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except ValueError:
+        return {}
 
 
 class Answer:
@@ -165,7 +209,7 @@ class Answer:
             blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text or not tool else []
             if tool:
                 blocks.append(
-                    {"type": "tool_use", "id": self.call, "name": tool[0], "input": json.loads(arguments(self.step))}
+                    {"type": "tool_use", "id": self.call, "name": tool[0], "input": _object(arguments(self.step))}
                 )
             body = {"id": self.id, "type": "message", "role": "assistant", "model": self.model, "content": blocks}
             body["stop_reason"] = "tool_use" if tool else "end_turn"
@@ -268,7 +312,7 @@ class Answer:
                 yield event("content_block_delta", index=index, delta={"type": "text_delta", "text": block["text"]})
             else:
                 yield event("content_block_start", index=index, content_block={**block, "input": {}})
-                given = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+                given = {"type": "input_json_delta", "partial_json": arguments(self.step)}
                 yield event("content_block_delta", index=index, delta=given)
             yield event("content_block_stop", index=index)
         yield event(
@@ -290,11 +334,21 @@ class StubServer(ThreadingHTTPServer):
         super().__init__((host, port), StubHandler)
         self.seen: list[dict[str, Any]] = []
         self._counts: dict[str, int] = {}
+        self._playing: dict[str, str] = {}
         self._journal = journal
         self._lock = threading.Lock()
 
     def url(self, scenario: str, run: str = "r") -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/{scenario}/{run}/v1"
+
+    def play(self, run: str, scenario: str) -> None:
+        """What the URL of scenario ``any`` and this run stands for from now on, from its first step."""
+        with self._lock:
+            self._playing[run] = scenario
+            self._counts.pop(f"{scenario}/{run}", None)
+
+    def playing(self, scenario: str, run: str) -> str:
+        return self._playing.get(run, scenario) if scenario == "any" else scenario
 
     def next(self, run: str) -> int:
         with self._lock:
@@ -346,9 +400,10 @@ class StubHandler(BaseHTTPRequestHandler):
         wires = {"chat/completions": "chat", "responses": "responses", "messages": "anthropic"}
         wire = wires[path.removeprefix("v1/")]
         body = json.loads(gzip.decompress(raw) if self.headers.get("content-encoding") == "gzip" else raw)
+        scenario = self.server.playing(scenario, run)
         n = self.server.next(f"{scenario}/{run}")
         steps = SCENARIOS[scenario]
-        step = steps[min(n, len(steps) - 1)]
+        step = adapt(steps[min(n, len(steps) - 1)], body)
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.server.note(
             {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,9 +19,9 @@ from runner.gateway.limits import Caps
 from runner.gateway.providers import Provider
 from runner.gateway.totals import read_ledger
 from runner.schema.ledger import LedgerLine
+from tests.integration.conftest import KEY as KEY
 from tests.support.stub_llm import StubServer
 
-KEY = "sk-live-THE-REAL-KEY/0123456789+abc="
 MODEL = "stub-model"
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "anthropic": "/v1/messages"}
 
@@ -81,19 +80,6 @@ class Agent:
     def own(self) -> list[LedgerLine]:
         """The lines of its own requests: not those that the gateway made itself."""
         return [line for line in self.lines() if not line.ours]
-
-
-@pytest.fixture(scope="session")
-def stub() -> Iterator[StubServer]:
-    with StubServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    log = tmp_path_factory.mktemp("gateway") / "gateway.log"
-    with Gateway(log=log, env={**os.environ, "STUB_KEY": KEY}) as running:
-        yield running
 
 
 Open = Callable[..., Agent]

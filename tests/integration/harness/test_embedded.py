@@ -25,7 +25,7 @@ pytestmark = [
 
 def test_pi_on_the_embedded_model(drive: Drive) -> None:
     provider, model = load_providers(PROVIDERS).resolve("embedded/smollm2-135m")
-    done = drive(provider=provider, model=model, caps=Caps(requests=8), timeout_s=300)
+    done = drive(Pi(), provider=provider, model=model, caps=Caps(requests=8), timeout_s=300)
     summary = Pi().read_summary(done.logs)
     assert summary.turns >= 1
     assert done.totals.answered >= 1

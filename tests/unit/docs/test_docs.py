@@ -17,6 +17,8 @@ from pydantic import BaseModel
 import runner.sprint
 from runner import errors
 from runner.gateway.providers import Provider
+from runner.harness.described import PLACEHOLDERS, Described
+from runner.harness.known import shipped
 from runner.schema import entry as keys
 from runner.schema.cassette import TapedExchange
 from runner.schema.certificate import Certificate, Claim
@@ -89,13 +91,13 @@ MODELS: list[tuple[str, type[BaseModel]]] = [
     for model in (keys.Entry, keys.Milestone, keys.Command, keys.ImageBuild, keys.Service, keys.Limits, keys.Mutations,
                   keys.Criterion, keys.Weights, ProcessSettings, CostSettings)
 ]  # fmt: skip
-MODELS += [("reference/providers.md", Provider)]
+MODELS += [("reference/providers.md", Provider), ("reference/harnesses.md", Described)]
 
 
 @pytest.mark.parametrize(("page", "model"), MODELS, ids=lambda x: x if isinstance(x, str) else x.__name__)
 def test_every_key_has_a_line(page: str, model: type[BaseModel]) -> None:
     said = text(page)
-    names = [name for name in model.model_fields if (model, name) != (Provider, "name")]
+    names = [name for name in model.model_fields if (model, name) not in ((Provider, "name"), (Described, "name"))]
     assert [name for name in names if f"\n| `{name}` |" not in said] == []
 
 
@@ -158,6 +160,19 @@ def test_the_examples_can_be_used() -> None:
     assert block
     ((name, provider),) = yaml.safe_load(block.group(1)).items()
     assert Provider.model_validate({"name": name, **provider}).served_ok("m", "m-20260101")
+
+
+def test_every_harness_has_its_line_and_the_example_can_be_used() -> None:
+    said = text("reference/harnesses.md")
+    for name, kind in shipped().items():
+        one = kind()
+        words = [f"`{name}`", one.version, ", ".join(one.speaks), ", ".join(one.efforts)]
+        assert f"| {' | '.join(words)} |" in said
+    assert [word for word in PLACEHOLDERS if f"\n| `{{{word}}}` |" not in said] == []
+    block = re.search(r"```yaml\n(harnesses:\n.*?)```", said, re.DOTALL)
+    assert block
+    ((name, entry),) = yaml.safe_load(block.group(1))["harnesses"].items()
+    assert Described.model_validate({"name": name, **entry}).protocols == ["chat"]
 
 
 def test_the_guide_has_the_answer_sheet_word_for_word() -> None:

@@ -1,0 +1,190 @@
+"""How each agent is told what to do: command line, environment, configuration; and what is refused."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.errors import RigError, UsageError
+from runner.gateway.providers import Provider
+from runner.harness.base import Harness, HarnessPlan, Request, guard_version
+from runner.harness.known import harness, shipped
+
+IMAGES = Path(__file__).parents[3] / "images"
+TOKEN = "bench-token-1"
+ALL = list(shipped())
+
+
+def ask(effort: str = "unknown", prompt: str = "do it", **provider: Any) -> Request:
+    known = {"name": "p", "base_url": "http://h/v1", "context_window": 150_000, "max_tokens": 256}
+    served = Provider.model_validate({**known, "protocols": ["chat", "responses", "anthropic"], **provider})
+    return Request("http://127.0.0.1:4000", TOKEN, served, "meta/x", effort, prompt, session="M01-1")
+
+
+def plan(name: str, effort: str = "unknown", **more: Any) -> HarnessPlan:
+    return harness(name).prepare(ask(effort, **more))
+
+
+def config(made: HarnessPlan, end: str) -> Any:
+    (data,) = (data for path, data in made.files.items() if path.endswith(end))
+    return tomllib.loads(data.decode()) if end.endswith(".toml") else json.loads(data)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_token_and_the_address_are_no_arguments(name: str) -> None:
+    made = plan(name, "high")
+    assert any(TOKEN in value for value in made.env.values())
+    assert not any(TOKEN.encode() in data for data in made.files.values())
+    told = " ".join([*made.env.values(), *(data.decode() for data in made.files.values())])
+    assert "http://127.0.0.1:4000" in told
+    assert TOKEN not in " ".join(made.argv)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_long_brief_reaches_it(name: str) -> None:
+    """An argument may have 128 KiB at most."""
+    brief = "long " * 60_000 + "END"
+    made = plan(name, prompt=brief)
+    assert all(len(word) < 10_000 for word in made.argv)
+    assert brief.encode() == made.stdin or any(brief in data.decode() for data in made.files.values())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_all_that_it_leaves_is_under_its_home(name: str) -> None:
+    made = plan(name)
+    assert made.logs
+    assert all(path.startswith("/home/contestant/") for path in [*made.logs, *made.files])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_program_is_in_what_is_copied(name: str) -> None:
+    one = harness(name)
+    assert one.layer is not None
+    for argv in (plan(name).argv, one.version_argv):
+        assert any(argv[0].startswith(f"{path}/") for path in one.layer.paths)
+    dockerfile = (IMAGES / one.layer.context / "Dockerfile").read_text()
+    assert one.pin in dockerfile, "the image must check the pin, too"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_version_must_be_the_pin(name: str) -> None:
+    one = harness(name)
+    for said in (one.pin, f"it is {one.pin} (Agent)\n", f"v {one.pin}."):
+        assert guard_version(one, lambda _, said=said: said) == one.pin  # type: ignore[misc]
+    for said in ("", "0.0.1", f"1{one.pin}", f"{one.pin}1", f"{one.pin}-beta", f"{one.pin}.1"):
+        with pytest.raises(RigError, match=f"not the pinned {re.escape(one.pin)}"):
+            guard_version(one, lambda _, said=said: said)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("name", "serves"),
+    [("claude-code", ["chat", "responses"]), ("codex", ["chat"]), ("mini-swe-agent", ["anthropic", "responses"])],
+)
+def test_a_provider_that_it_cannot_speak_with_is_refused(name: str, serves: list[str]) -> None:
+    with pytest.raises(UsageError, match=rf"{name} speaks .* only, and the provider p serves .* — take --harness pi"):
+        plan(name, protocols=serves)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("pi", {"ultra", "turbo"}), ("claude-code", {"none", "minimal", "ultra"}), ("codex", {"turbo"})]
+)
+def test_an_effort_that_it_lacks_is_refused(name: str, words: set[str]) -> None:
+    for word in words:
+        with pytest.raises(UsageError, match=f"{name} has no effort '{word}' — known are"):
+            plan(name, word)
+
+
+def test_the_first_protocol_that_both_know_is_spoken() -> None:
+    made = plan("mini-swe-agent", protocols=["anthropic", "responses", "chat"])
+    assert config(made, "run.yaml")["model"]["model_class"] == "litellm"
+    made = plan("opencode", protocols=["anthropic", "responses", "chat"])
+    assert config(made, "opencode.json")["provider"]["bench"]["npm"] == "@ai-sdk/anthropic"
+
+
+def test_nobody_lists_the_harnesses_in_vain() -> None:
+    with pytest.raises(UsageError, match="known: pi, claude-code, codex, mini-swe-agent, opencode"):
+        harness("cursor")
+
+
+# -- each by itself
+
+
+def test_claude_code_asks_no_other_model() -> None:
+    made = plan("claude-code", "xhigh")
+    others = [name for name, value in made.env.items() if value == "meta/x"]
+    assert {"ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_SMALL_FAST_MODEL", "CLAUDE_CODE_SUBAGENT_MODEL"} <= set(others)
+    assert made.argv[made.argv.index("--effort") + 1] == "xhigh"
+    assert made.argv[made.argv.index("--autocompact") + 1] == "150000"
+    assert made.argv[-3:] == ["--disallowedTools", "WebSearch", "WebFetch"]
+
+
+@pytest.mark.parametrize("window", [32_768, 200_000, 1_000_000])
+def test_claude_code_is_told_only_a_window_that_it_takes(window: int) -> None:
+    assert "--autocompact" not in plan("claude-code", context_window=window).argv
+
+
+def test_codex_is_configured_by_a_file() -> None:
+    made = config(plan("codex", "ultra"), "config.toml")
+    served = made["model_providers"]["bench"]
+    assert (made["model"], made["model_reasoning_effort"], made["web_search"]) == ("meta/x", "ultra", "disabled")
+    assert (served["wire_api"], served["base_url"]) == ("responses", "http://127.0.0.1:4000/v1")
+    assert served["request_max_retries"] == 0
+    assert not any(made["features"].values())
+    assert "model_reasoning_effort" not in config(plan("codex"), "config.toml")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sent"),
+    [
+        ("generic", {"reasoning_effort": "low"}),
+        ("openai", {"reasoning_effort": "low"}),
+        ("openrouter", {"reasoning": {"effort": "low"}}),
+    ],
+)
+def test_mini_swe_agent_sends_the_effort_as_the_provider_wants_it(dialect: str, sent: Any) -> None:
+    made = config(plan("mini-swe-agent", "low", dialect=dialect), "run.yaml")
+    assert made["model"]["model_kwargs"]["extra_body"] == sent
+    assert made["agent"]["cost_limit"] == made["agent"]["step_limit"] == 0
+    asked_nothing = config(plan("mini-swe-agent"), "run.yaml")
+    assert "extra_body" not in asked_nothing["model"]["model_kwargs"]
+
+
+@pytest.mark.parametrize(
+    ("wire", "dialect", "option"),
+    [
+        ("chat", "generic", {"reasoningEffort": "low"}),
+        ("chat", "openrouter", {"reasoning": {"effort": "low"}}),
+        ("responses", "openai", {"reasoningEffort": "low"}),
+        ("anthropic", "anthropic", {"effort": "low"}),
+    ],
+)
+def test_opencode_has_a_variant_of_the_model(wire: str, dialect: str, option: Any) -> None:
+    made = plan("opencode", "low", protocols=[wire], dialect=dialect)
+    model = config(made, "opencode.json")["provider"]["bench"]["models"]["meta/x"]
+    assert model["variants"] == {"low": option}
+    assert made.argv[-2:] == ["--variant", "low"]
+    assert "--title" in made.argv  # else it asks the model for one
+    assert "variants" not in config(plan("opencode"), "opencode.json")["provider"]["bench"]["models"]["meta/x"]
+
+
+def test_every_npm_agent_is_fetched_by_the_same_npm() -> None:
+    """One step of four builds, so that it runs once."""
+    locks = {path.read_bytes() for path in IMAGES.glob("*/npm.lock")}
+    assert len(locks) == 1
+
+
+@pytest.mark.parametrize("lock", sorted(IMAGES.glob("*/*lock*")), ids=lambda path: "/".join(path.parts[-2:]))
+def test_no_lock_names_an_address(lock: Path) -> None:
+    urls = re.findall(r"https?://[^\s\"]+", lock.read_text())
+    assert [url for url in urls if "registry" in url or "pypi" in url] == []
+
+
+def test_harness_is_what_all_of_them_are() -> None:
+    made: list[Harness] = [one() for one in shipped().values()]
+    assert [one.name for one in made] == ALL
+    assert len({one.layer.name for one in made if one.layer}) == len(made)
