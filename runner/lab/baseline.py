@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from runner.errors import RedBaseline
-from runner.lab.check import Check, run_check
+from runner.lab.check import Check
 from runner.lab.kit import Kit
+from runner.lab.protected import protected_check
 from runner.lab.text import plain
 from runner.repo import Mirror
 from runner.schema.base import digest
@@ -31,7 +32,8 @@ def prove_baseline(kit: Kit, mirror: Mirror, baseline: str, *, run_id: str, cach
     with locked(cache / "baseline" / ".lock"):
         if proof.exists():
             return False
-        result = run_check(kit, mirror, Check(baseline, kit.benchmark.entry.commands["ci"]), run_id=run_id)
+        check = Check(baseline, kit.benchmark.entry.commands["ci"])
+        result = protected_check(kit, mirror, baseline, check, run_id=run_id)
         if not result.passed:
             lines = plain(result.stdout + result.stderr).strip().splitlines()
             said = "; ".join(lines[-3:])

@@ -16,7 +16,8 @@ from runner.errors import RigError
 from runner.lab.check import Check, CheckResult, check_in_pod
 from runner.lab.kit import Kit
 from runner.repo import Mirror
-from runner.sandbox.pod import Pod
+from runner.sandbox.box import Box
+from runner.sandbox.pod import WORK, Pod
 
 _DEADLINE_S = 6 * 3600.0
 _PSQL = [
@@ -50,6 +51,7 @@ class Bay:
         self._kit, self._mirror, self._run_id = kit, mirror, run_id
         self._pod = Pod(kit.engine, kit.lab_spec(run_id, _DEADLINE_S))
         self._used = False
+        self._broom: Box | None = None
 
     def __enter__(self) -> Self:
         self._pod.__enter__()
@@ -71,8 +73,17 @@ class Bay:
         """As ``run_check``, in this bay. Raises RigError where the sandbox failed."""
         if self._used and self._pod.spec.service is not None:
             self._sql(_RESET)
+        if self._used and not check.command.oracle:
+            self._sweep()
         self._used = True
         return check_in_pod(self._kit, self._pod, self._mirror, check)
+
+    def _sweep(self) -> None:
+        """Empty the work tree as root: what runs next as the contestant's user may not remove what others left."""
+        self._broom = self._broom or self._pod.trusted(read_only=False)
+        done = self._broom.exec(["find", WORK, "-mindepth", "1", "-delete"], timeout_s=120)
+        if not done.ok:
+            raise RigError(f"the bay's tree cannot be emptied: {done.stderr.decode('utf-8', 'replace').strip()[:200]}")
 
     def _sql(self, text: str) -> None:
         service, box = self._pod.spec.service, self._pod.database

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.errors import Interrupted, RigError
 from runner.lab.kit import Kit
-from runner.lab.tree import TREE, Overlay, TreeUnreadable, lay, protected_overlay, tree_digest
+from runner.lab.survivors import end_survivors
+from runner.lab.tree import TREE, Overlay, TreeUnreadable, lay, tree_digest
 from runner.repo import Mirror
 from runner.sandbox.box import Box, ExecResult
 from runner.sandbox.pod import Pod
@@ -36,12 +37,13 @@ class SetupFails(RigError):
 
 @dataclass(frozen=True)
 class Check:
-    """What is to be run. ``overlay`` replaces files of the commit (see ``protected_overlay``).
+    """What is to be run. ``overlay`` replaces files of the commit (see ``protected_check``).
 
     ``output`` is a path without ending; ``.out`` and ``.err`` are written beside it. With ``watch_tree`` the files that
     the command changed, added or removed are listed (compared on the host, byte for byte). ``report`` is a file in the
-    container that is fetched afterwards, ``evidence`` are files that are kept as they are, beside ``output``; ``more``
-    is appended to the command's arguments. ``oracle_dir`` is a folder of the host that lies at /oracle, where only the
+    container that is fetched afterwards, ``reports`` are further ones; none of them is ever the commit's own.
+    ``evidence`` are files that are kept as they are, beside ``output``; ``more`` is appended to the command's arguments.
+    ``oracle_dir`` is a folder of the host that lies at /oracle, where only the
     oracle can read it; the tree then belongs to the contestant's user. ``image`` is the kit's image to run in.
     """
 
@@ -51,6 +53,7 @@ class Check:
     output: Path | None = None
     watch_tree: bool = False
     report: str | None = None
+    reports: Sequence[str] = ()
     evidence: Sequence[str] = ()
     more: Sequence[str] = ()
     oracle_dir: Path | None = None
@@ -59,7 +62,11 @@ class Check:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """``exit_code`` null: the command was ended at its limit or by the kernel (``timed_out``, ``oom``)."""
+    """``exit_code`` null: the command was ended at its limit or by the kernel (``timed_out``, ``oom``).
+
+    ``left``: names of processes that were still there a second after the command's end; they were ended before a report
+    was fetched. ``doubts``: what speaks against an exit code 0, one sentence each (see ``protected_check``).
+    """
 
     exit_code: int | None
     timed_out: bool
@@ -69,10 +76,13 @@ class CheckResult:
     stderr: bytes
     changed: list[str] | None = None
     report: bytes | None = None
+    reports: Mapping[str, bytes] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        return self.exit_code == 0 and not self.timed_out and not self.oom
+        return self.exit_code == 0 and not self.timed_out and not self.oom and not self.doubts
 
     def why(self) -> str:
         """How it ended, in a few stable words."""
@@ -80,22 +90,7 @@ class CheckResult:
             return "timed out"
         if self.oom:
             return "out of memory"
-        return f"exit {self.exit_code}"
-
-
-def protected_check(kit: Kit, mirror: Mirror, baseline: str, check: Check, *, run_id: str) -> CheckResult:
-    """``run_check`` on a contestant's commit, with all that it may not change as the baseline has it.
-
-    A setup that fails there is a failed check: it was proven on the baseline, in the same images.
-    """
-    entry = kit.benchmark.entry
-    overlay = protected_overlay(mirror, baseline, check.commit, entry.protected, entry.scope_allowlist)
-    try:
-        return run_check(kit, mirror, _with_overlay(check, overlay), run_id=run_id)
-    except SetupFails as error:
-        if check.commit == baseline:
-            raise
-        return error.result
+        return f"exit {self.exit_code}" + (f", but {self.doubts[0]}" if self.doubts else "")
 
 
 def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckResult:
@@ -121,18 +116,24 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
     )
     try:
         owner = CONTESTANT if hidden else user
-        lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=owner, carried=kit.benchmark.carried)
+        lay(box, mirror, check.commit, "checked", overlay=_laid(check), user=owner, carried=kit.benchmark.carried)
         set_up(kit, box, owner)
         if hidden:
             box.put_tree(hidden, "/oracle")
         before = tree_digest(box) if check.watch_tree else None
         done = run_in(kit, box, check.command, check.output, check.more)
         changed = report = None
+        reports: dict[str, bytes] = {}
+        left: tuple[str, ...] = ()
         if not done.timed_out and not done.oom:
+            if not check.command.oracle and (check.report or check.reports or check.watch_tree):
+                left = end_survivors(box, owner)
+        if not done.timed_out and not done.oom and not box.ended:
             if before is not None:
                 changed = _changed(box, before)
             if check.report is not None:
                 report = _fetch(box, check.report)
+            reports = {path: content for path in check.reports if (content := _fetch(box, path)) is not None}
             for path in check.evidence if check.output else ():
                 content = _fetch(box, path)
                 if content is not None and check.output:
@@ -148,7 +149,15 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
         stderr=done.stderr,
         changed=changed,
         report=report,
+        reports=reports,
+        left=left,
     )
+
+
+def _laid(check: Check) -> Overlay:
+    """The overlay; a report that the commit brings along is taken away: it would be told from no fresh one."""
+    own = [path for path in (check.report, *check.reports) if path and not path.startswith("/")]
+    return {**(check.overlay or {}), **dict.fromkeys((path.encode() for path in own), None)}
 
 
 def _changed(box: Box, before: dict[str, str]) -> list[str]:
@@ -201,7 +210,3 @@ def _fetch(box: Box, path: str) -> bytes | None:
         return box.get(target, limit_bytes=_REPORT_BYTES)
     except NotCopied:
         return None
-
-
-def _with_overlay(check: Check, overlay: Overlay) -> Check:
-    return replace(check, overlay={**overlay, **(check.overlay or {})})

@@ -72,7 +72,15 @@ def _command(branch: Branch, name: str) -> Gate:
     if command is None:
         return _missing(name, f"commands.{name}")
     result = branch.check(command, f"gate-{name}")
-    return Gate(id=name, passed=result.passed, evidence={"ended": result.why()}, evidence_class="in-process")
+    evidence: dict[str, object] = {"ended": result.why()}
+    if result.doubts:
+        evidence["doubts"] = list(result.doubts)
+    return Gate(
+        id=name,
+        passed=result.passed,
+        evidence=evidence,
+        evidence_class="black-box" if command.oracle else "in-process",
+    )
 
 
 def _determinism(branch: Branch) -> Gate:
@@ -122,7 +130,7 @@ def _behaviour(branch: Branch) -> Gate:
         return _missing("behaviour", "etalon_dir")
     cases = folder_cases(branch.kit.benchmark.path(entry.etalon_dir))
     overlay = protected_overlay(branch.mirror, branch.baseline, branch.head, entry.protected, entry.scope_allowlist)
-    suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(overlay))
+    suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(overlay), place=branch.place)
     result = suite.run(branch.head)
     passed = result.ended == "green" and set(result.executed or entry.etalon_cases) == set(entry.etalon_cases)
     black_box = entry.command(entry.mutations.command).oracle

@@ -1,45 +1,5 @@
-"""Reads JUnit reports: which cases ran, which failed. Several suites are summed."""
+"""Where the reader of JUnit reports was before the lab needed it too."""
 
-from __future__ import annotations
+from runner.lab.junit import Report, read_junit
 
-from dataclasses import dataclass, field
-
-
-@dataclass(frozen=True)
-class Report:
-    """Names of cases; ``skipped`` ones were not executed."""
-
-    executed: set[str] = field(default_factory=set)
-    failed: set[str] = field(default_factory=set)
-    skipped: set[str] = field(default_factory=set)
-
-
-def read_junit(content: bytes | None) -> Report:
-    """No report, or one that is no JUnit file, is an empty one: nothing was executed as far as anybody can prove."""
-    from xml.etree.ElementTree import ParseError
-
-    from junitparser import Error, Failure, JUnitXml, Skipped, TestSuite
-    from junitparser.junitparser import JUnitXmlError
-
-    report = Report()
-    if content is None:
-        return report
-    try:
-        xml = JUnitXml.fromstring(content)
-    except (JUnitXmlError, ParseError, ValueError):
-        return report
-    suites = [xml] if isinstance(xml, TestSuite) else list(xml)
-    while suites:
-        suite = suites.pop()
-        suites += list(suite.testsuites())  # type: ignore[no-untyped-call]  # the library is half typed
-        for case in suite:
-            name = case.name or ""
-            kinds = {type(r) for r in case.result}
-            if kinds & {Error, Failure}:
-                report.failed.add(name)
-                report.executed.add(name)
-            elif Skipped in kinds:
-                report.skipped.add(name)
-            else:
-                report.executed.add(name)
-    return report
+__all__ = ["Report", "read_junit"]
