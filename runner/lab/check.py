@@ -42,7 +42,7 @@ class Check:
     ``output`` is a path without ending; ``.out`` and ``.err`` are written beside it. With ``watch_tree`` the files that
     the command changed, added or removed are listed (compared on the host, byte for byte). ``report`` is a file in the
     container that is fetched afterwards, ``reports`` are further ones; none of them is ever the commit's own.
-    ``evidence`` are files that are kept as they are, beside ``output``; ``more`` is appended to the command's arguments.
+    ``evidence`` are files that are kept as they are, beside ``output``; ``more`` is appended to the arguments.
     ``oracle_dir`` is a folder of the host that lies at /oracle, where only the
     oracle can read it; the tree then belongs to the contestant's user. ``image`` is the kit's image to run in.
     """
@@ -125,9 +125,9 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
         changed = report = None
         reports: dict[str, bytes] = {}
         left: tuple[str, ...] = ()
-        if not done.timed_out and not done.oom:
-            if not check.command.oracle and (check.report or check.reports or check.watch_tree):
-                left = end_survivors(box, owner)
+        read = check.report or check.reports or check.watch_tree
+        if read and not check.command.oracle and not done.timed_out and not done.oom:
+            left = end_survivors(box, owner)
         if not done.timed_out and not done.oom and not box.ended:
             if before is not None:
                 changed = _changed(box, before)

@@ -1,4 +1,4 @@
-"""A check on a contestant's commit: what it may not change is the baseline's, and its own tests have to prove a pass."""
+"""A check on a contestant's commit: what it may not change is the baseline's; its own tests have to prove a pass."""
 
 from __future__ import annotations
 

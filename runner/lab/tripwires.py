@@ -20,14 +20,15 @@ _HOOKS = re.compile(
 )
 # Modules of the test machinery; a file of that name on the path comes before the real one.
 _MODULES = re.compile(
-    rb"(?:.*/)?(?:_?pytest|pluggy|iniconfig|unittest|doctest|coverage|xdist|nose|tox|site|junitparser)(?:\.py|/.*)\Z", re.DOTALL
+    rb"(?:.*/)?(?:_?pytest|pluggy|iniconfig|unittest|doctest|coverage|xdist|nose|tox|site)(?:\.py|/.*)\Z", re.DOTALL
 )
 _TOOLS = {"bash", "cargo", "dash", "deno", "env", "gcc", "git", "go", "java", "make", "node", "npm", "npx", "perl",
           "pnpm", "py.test", "pytest", "python", "python3", "ruby", "sh", "tox", "uv", "yarn"}  # fmt: skip
 # Names of a test runner's hooks; a program has no use for them.
-_WORDS = re.compile(rb"\b(?:pytest_(?:runtest|collection|sessionfinish|sessionstart|configure|report|pyfunc|pycollect"
-                    rb"|collect|exception|unconfigure|terminal|cmdline|load|addoption|plugins|generate|make)\w*"
-                    rb"|_pytest\b|hookimpl|TestReport|junitxml)")  # fmt: skip
+_WORDS = re.compile(
+    rb"\b(?:pytest_(?:addoption|cmdline|collect|configure|exception|generate|load|make|plugins|pycollect|pyfunc|report"
+    rb"|runtest|sessionfinish|sessionstart|terminal|unconfigure)\w*|_pytest\b|hookimpl|TestReport|junitxml)"
+)
 
 
 def tripwires(
@@ -39,7 +40,7 @@ def tripwires(
     allow: Sequence[str],
     tools: Collection[str],
 ) -> list[str]:
-    """One sentence for each such file. ``overlay``: what is not the branch's own; ``tools``: the registry's programs."""
+    """One sentence per file. ``overlay``: what is not the branch's own; ``tools``: programs of the registry."""
     before = {file.path: file for file in mirror.tree(baseline)}
     allowed = matcher(allow)
     own = [
@@ -49,9 +50,7 @@ def tripwires(
         and before.get(file.path) != file
         and not allowed.match(file.path.decode("utf-8", "surrogateescape"))
     ]
-    found = [
-        f"{printable(file.path)} {why}" for file in own if (why := _by_name(file, {*_TOOLS, *tools}))
-    ]
+    found = [f"{printable(file.path)} {why}" for file in own if (why := _by_name(file, {*_TOOLS, *tools}))]
     found += _by_words(mirror, before, own, reports)
     return sorted(found)
 

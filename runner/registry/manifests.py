@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from runner.errors import ConfigError
 from runner.registry.benchmark import Benchmark
-from runner.schema.manifests import PatchEntry, PatchManifest, SolutionManifest, TestManifest
+from runner.schema.manifests import PatchEntry, PatchManifest, SolutionManifest, ExpectedTests
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -38,7 +38,7 @@ def solutions(benchmark: Benchmark, folder: str | None) -> SolutionManifest | No
 
 def expected_tests(benchmark: Benchmark, file: str) -> dict[str, list[str]]:
     """From report to the cases it must hold. Raises ConfigError."""
-    return read_manifest(benchmark.path(file), TestManifest).expected_tests
+    return read_manifest(benchmark.path(file), ExpectedTests).expected_tests
 
 
 def read_manifest(path: Path, model: type[M]) -> M:

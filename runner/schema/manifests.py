@@ -48,7 +48,7 @@ class Solution(Strict):
     expect: Expectation = Expectation()
 
 
-class TestManifest(Strict):
+class ExpectedTests(Strict):
     """Cases that have to be executed, by the JUnit report that names them. ``measured``: notes for people."""
 
     expected_tests: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(min_length=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +20,9 @@ SIDE_BY_SIDE = 2
 
 
 @pytest.fixture(scope="module")
-def landings(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[dict[str, Future[Landed]]]:
+def landings(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[dict[str, Future[Landed]]]:
     """All chosen branches, in pods that they share, two at a time."""
     wanted = [item.callspec.params["name"] for item in request.session.items
               if item.name.startswith("test_a_cheat_gets[")]  # fmt: skip
