@@ -19,7 +19,7 @@ def prove_baseline(kit: Kit, mirror: Mirror, baseline: str, *, run_id: str, cach
     """Run ``commands.ci`` on the baseline unless these very images and files were proven green already.
 
     Returns whether it had to run. Raises RedBaseline with the end of what the command printed: that is the rig's
-    failure, never a model's.
+    failure, never a model's. Another process that proves the same is waited for; raises Interrupted at a wish to stop.
     """
     key = digest(
         {
@@ -29,7 +29,7 @@ def prove_baseline(kit: Kit, mirror: Mirror, baseline: str, *, run_id: str, cach
         }
     )
     proof = cache / "baseline" / f"{key}.green"
-    with locked(cache / "baseline" / ".lock"):
+    with locked(cache / "baseline" / f".{key}.lock", kit.cancel):
         if proof.exists():
             return False
         check = Check(baseline, kit.benchmark.entry.commands["ci"])

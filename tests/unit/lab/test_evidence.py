@@ -112,9 +112,32 @@ def test_tripwires(mirror: tuple[Mirror, str], folder: str, name: str, content: 
     assert tripwires(host, base, head, overlay, [REPORT], [f"{folder}/**"], {"check.sh"}) == []
 
 
-@given(st.binary(max_size=200))
+_XML = st.recursive(
+    st.sampled_from([b"<testcase name='b'/>", b"<testcase/>", b"<skipped/>", b"text", b"&lt;", b"<!-- x -->"]),
+    lambda inner: st.tuples(st.sampled_from([b"testsuites", b"testsuite", b"testcase", b"failure", b"x"]),
+                            st.lists(inner, max_size=4))
+    .map(lambda made: b"<%s tests='no'>%s</%s>" % (made[0], b"".join(made[1]), made[0])),
+)  # fmt: skip
+
+
+@given(st.binary(max_size=200) | _XML)
 def test_a_report_can_hold_anything(content: bytes) -> None:
     assert doubts({REPORT: ["a"]}, ended(report=content))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"<?xml version='1.0' encoding='bogus'?><testsuite/>",
+        b"<?xml version='1.0' encoding='base64'?><testsuite/>",
+        b"<testsuite>" * 100_000 + b"</testsuite>" * 100_000,
+        b"<!DOCTYPE l [<!ENTITY a 'aaaaaaaaaa'>" + b"".join(b"<!ENTITY %c '%s'>" % (98 + n, b"&%c;" % (97 + n) * 10)
+                                                           for n in range(9)) + b"]><testsuite name='&j;'/>",
+    ],
+    ids=["encoding", "codec", "deep", "entities"],
+)  # fmt: skip
+def test_no_report_ends_its_reader(content: bytes) -> None:
+    assert doubts({REPORT: ["a"]}, ended(report=content)) == ["1 expected tests were not executed: a"]
 
 
 def scripted(results: list[CheckResult], seen: list[Check]) -> Callable[[Check], CheckResult]:
