@@ -42,7 +42,13 @@ def test_an_agent_that_does_the_work_passes_and_its_footprint_is_in_the_row(benc
 
 @pytest.mark.parametrize(
     ("scenario", "words"),
-    [("unauthorised", "401"), ("broken_forever", "500"), ("other_model", "somebody-else"), ("cut_forever", "")],
+    [
+        ("unauthorised", "401"),
+        ("broken_forever", "500"),
+        ("limited_forever", "429"),
+        ("other_model", "somebody-else"),
+        ("cut_forever", ""),
+    ],
 )
 def test_a_provider_that_fails_makes_the_run_invalid(
     bench: Bench, stub: StubServer, scenario: str, words: str, left_behind: Callable[[str], list[str]]
