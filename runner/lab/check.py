@@ -116,7 +116,7 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
     )
     try:
         owner = CONTESTANT if hidden else user
-        lay(box, mirror, check.commit, "checked", overlay=_laid(check), user=owner, carried=kit.benchmark.carried)
+        lay(box, mirror, check.commit, "checked", overlay=laid(check), user=owner, carried=kit.benchmark.carried)
         set_up(kit, box, owner)
         if hidden:
             box.put_tree(hidden, "/oracle")
@@ -154,7 +154,7 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
     )
 
 
-def _laid(check: Check) -> Overlay:
+def laid(check: Check) -> Overlay:
     """The overlay; a report that the commit brings along is taken away: it would be told from no fresh one."""
     own = [path for path in (check.report, *check.reports) if path and not path.startswith("/")]
     return {**(check.overlay or {}), **dict.fromkeys((path.encode() for path in own), None)}

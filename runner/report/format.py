@@ -51,3 +51,24 @@ def attempts(records: list[AttemptRecord]) -> str:
         if record.counted:
             per[record.milestone] = per.get(record.milestone, 0) + 1
     return "/".join(str(n) for n in per.values()) or "0"
+
+
+def grade(value: float) -> str:
+    """A mean of grades: two decimals, half up, without a trailing zero but for ``4.0``."""
+    return str(float(rounded(value, 2)))
+
+
+def stall(count: int | None, milliseconds: float) -> str:
+    """Time lost to stalls and their number, ``4m40s (6)``; none at all is ``0s``, not measured ``-``."""
+    if count is None:
+        return "-"
+    return f"{duration(milliseconds / 1000)} ({count})" if count else "0s"
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    """A markdown table; a ``|`` or a line break in a cell cannot break it."""
+
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
+
+    return "\n".join([line(columns), line(["---"] * len(columns)), *map(line, rows)])

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from runner.lab.check import Check, CheckResult
 from runner.lab.kit import Kit
 from runner.lab.protected import Place, protected_check
+from runner.lab.tree import Overlay, protected_overlay
 from runner.repo import Mirror
-from runner.schema.entry import Command
+from runner.schema.entry import Command, Entry
 
 
 @dataclass(frozen=True)
 class Branch:
-    """The immutable artifact that gates judge: one commit of a host-owned mirror. ``place``: where checks are run
-    (default: each in a pod of its own).
+    """The immutable artifact that gates judge: one commit of a host-owned mirror.
+
+    ``place``: where its checks are run instead of in pods of the kit's engine (this very machine, where somebody asked
+    for that). ``judged``: results of commands that were judged already, by what decides them.
     """
 
     kit: Kit
@@ -25,10 +29,29 @@ class Branch:
     run_id: str
     output: Path
     place: Place | None = None
+    judged: dict[str, CheckResult] = field(default_factory=dict)
+
+    @property
+    def entry(self) -> Entry:
+        return self.kit.benchmark.entry
+
+    @cached_property
+    def overlay(self) -> Overlay:
+        """All that the branch may not change, as the baseline has it."""
+        return protected_overlay(
+            self.mirror, self.baseline, self.head, self.entry.protected, self.entry.scope_allowlist
+        )
 
     def check(self, command: Command, name: str, *, watch_tree: bool = False) -> CheckResult:
         check = Check(self.head, command, output=self.output / name, watch_tree=watch_tree)
         return self.judge(check)
+
+    def verdict(self, command: Command, name: str) -> CheckResult:
+        """As ``check``, but a command that was judged on this branch already is not run a second time."""
+        key = command.model_dump_json()
+        if key not in self.judged:
+            self.judged[key] = self.check(command, name)
+        return self.judged[key]
 
     def judge(self, check: Check) -> CheckResult:
         """On the branch, all that it may not change restored. A timeout is believed only when it comes twice."""

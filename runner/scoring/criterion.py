@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from runner.errors import RigError
 from runner.lab.check import Check
+from runner.lab.junit import read_junit
 from runner.schema.entry import Criterion
 from runner.scoring.branch import Branch
-from runner.scoring.junit import read_junit
 
 
 @dataclass(frozen=True)

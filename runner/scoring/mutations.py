@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from runner.repo import Mirror
@@ -27,6 +27,7 @@ class Mutant:
     verdict: Verdict
     killed_by: tuple[str, ...] = ()
     detail: str = ""
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Sweeper:
         result = self.suite.run(commit, first_kill=not whole)
         if result.ended == "timeout":  # a slow machine must not look like a kill: once more, and only then believed
             result = self.suite.run(commit, first_kill=not whole)
-        judged = _verdict(patch.name, result)
+        judged = replace(_verdict(patch.name, result), exit_code=result.exit_code)
         self.announce(f"{patch.name}: {judged.verdict}")
         return judged
 

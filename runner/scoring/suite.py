@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from runner.errors import ConfigError
 from runner.lab.check import Check, CheckResult, run_check
+from runner.lab.junit import read_junit
 from runner.lab.kit import Kit
 from runner.lab.tree import Overlay
 from runner.repo import Mirror
 from runner.schema.entry import Command, Mutations
-from runner.scoring.junit import read_junit
 
 Ended = Literal["green", "red", "no-tests", "timeout", "invalid"]
 Cases = Mapping[bytes, tuple[str, bytes]]
@@ -29,6 +29,7 @@ class SuiteResult:
     failed: tuple[str, ...] = ()
     executed: tuple[str, ...] | None = None
     detail: str = ""
+    exit_code: int | None = None
 
 
 def cases_of(mirror: Mirror, commit: str, cases_dir: str) -> Cases:
@@ -86,6 +87,10 @@ class Suite:
 
 def judge(result: CheckResult, mutations: Mutations) -> SuiteResult:
     """What a run of the corpus says: exit code and named cases have to agree; "no tests" is no verdict."""
+    return replace(_judged(result, mutations), exit_code=result.exit_code)
+
+
+def _judged(result: CheckResult, mutations: Mutations) -> SuiteResult:
     if result.timed_out:
         return SuiteResult("timeout", detail="timed out")
     if result.oom:

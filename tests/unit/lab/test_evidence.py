@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.errors import ConfigError
-from runner.lab.check import Check, CheckResult, _laid
+from runner.lab.check import Check, CheckResult, laid
 from runner.lab.doubts import decoy_doubts, doubts
 from runner.lab.kit import Kit
 from runner.lab.protected import protected_check
@@ -71,7 +71,7 @@ def test_a_decoy_has_to_be_red_by_name() -> None:
 
 def test_a_report_of_the_commit_is_never_read() -> None:
     check = Check("c", load("hostile").entry.commands["ci"], report="out/a.xml", reports=["out/b.xml", "/out/c.xml"])
-    assert _laid(check) == {b"out/a.xml": None, b"out/b.xml": None}
+    assert laid(check) == {b"out/a.xml": None, b"out/b.xml": None}
 
 
 def load(name: str) -> Benchmark:
@@ -163,7 +163,7 @@ def test_a_timeout_is_believed_only_when_it_comes_twice(mirror: tuple[Mirror, st
     assert len(seen) == 5
 
 
-def test_the_decoy_is_laid_over_a_second_run_of_its_own(mirror: tuple[Mirror, str], tmp_path: Path) -> None:
+def test_the_decoy_islaid_over_a_second_run_of_its_own(mirror: tuple[Mirror, str], tmp_path: Path) -> None:
     seen: list[Check] = []
     ids = expected_tests(load("hostile"), "expected.yaml")[REPORT]
     cases = "".join(f'<testcase classname="{i.split("::")[0]}" name="{i.split("::")[1]}"/>' for i in ids)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from runner.lab.check import CheckResult
+from runner.lab.junit import read_junit
 from runner.schema.entry import Mutations
-from runner.scoring.junit import read_junit
 from runner.scoring.mutations import Mutant, Sweep
 from runner.scoring.suite import SuiteResult, judge
 
