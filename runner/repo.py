@@ -100,6 +100,10 @@ class Mirror:
         message = b"Baseline\n"
         return self.git("commit-tree", tree, stdin=message, **FIXED_IDENTITY).decode().strip()
 
+    def tree_id(self, commit: str) -> str:
+        """The object id of the commit's tree."""
+        return self.git("rev-parse", f"{commit}^{{tree}}").decode().strip()
+
     def commit_tree(self, tree: str, parent: str, message: str) -> str:
         """A commit of the runner's own (fixed author and date) on ``parent``."""
         out = self.git("commit-tree", tree, "-p", parent, stdin=f"{message}\n".encode(), **FIXED_IDENTITY)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,6 +45,7 @@ class Check:
     ``evidence`` are files that are kept as they are, beside ``output``; ``more`` is appended to the arguments.
     ``oracle_dir`` is a folder of the host that lies at /oracle, where only the
     oracle can read it; the tree then belongs to the contestant's user. ``image`` is the kit's image to run in.
+    ``repeat`` numbers checks that are to be made anew although nothing differs.
     """
 
     commit: str
@@ -58,6 +59,7 @@ class Check:
     more: Sequence[str] = ()
     oracle_dir: Path | None = None
     image: str = "benchmark"
+    repeat: int = 0
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,10 @@ class CheckResult:
         if self.oom:
             return "out of memory"
         return f"exit {self.exit_code}" + (f", but {self.doubts[0]}" if self.doubts else "")
+
+
+Place = Callable[[Check], CheckResult]
+"""Somewhere to carry out checks: a pod for each, or bays that many share."""
 
 
 def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckResult:

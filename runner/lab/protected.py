@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from runner.lab.check import Check, CheckResult, SetupFails, run_check
+from runner.lab.check import Check, CheckResult, Place, SetupFails, run_check
 from runner.lab.doubts import decoy_doubts, doubts
 from runner.lab.kit import Kit
 from runner.lab.tree import Overlay, protected_overlay
 from runner.lab.tripwires import tripwires
 from runner.registry.manifests import expected_tests
 from runner.repo import Mirror
-
-Place = Callable[[Check], CheckResult]
-"""Where a check is run: in a pod of its own, or in a bay."""
 
 
 def protected_check(

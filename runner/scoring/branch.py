@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from runner.lab.check import Check, CheckResult
+from runner.lab.check import Check, CheckResult, Place
 from runner.lab.kit import Kit
-from runner.lab.protected import Place, protected_check
+from runner.lab.protected import protected_check
 from runner.lab.tree import Overlay, protected_overlay
 from runner.repo import Mirror
 from runner.schema.entry import Command, Entry
@@ -18,8 +18,8 @@ from runner.schema.entry import Command, Entry
 class Branch:
     """The immutable artifact that gates judge: one commit of a host-owned mirror.
 
-    ``place``: where its checks are run instead of in pods of the kit's engine (this very machine, where somebody asked
-    for that). ``judged``: results of commands that were judged already, by what decides them.
+    ``place``: where its checks are carried out (default: each in a pod of its own). ``judged``: results of commands
+    that were judged already, by what decides them. ``repeats`` of the success criterion, if other than the registry's.
     """
 
     kit: Kit
@@ -29,6 +29,7 @@ class Branch:
     run_id: str
     output: Path
     place: Place | None = None
+    repeats: int | None = None
     judged: dict[str, CheckResult] = field(default_factory=dict)
 
     @property

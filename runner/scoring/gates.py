@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -32,12 +32,14 @@ def measure_gates(
     branch: Branch,
     attempts: Sequence[AttemptRecord] | None,
     announce: Callable[[Gate], None],
+    only: Collection[str] | None = None,
     *,
     plan: bool = False,
     order: Sequence[str] = (),
     workers: int = 1,
 ) -> Score:
-    """All gates the registry has commands for; a gate without its command is null with the reason.
+    """All gates the registry has commands for (or those named by ``only``); one without its command is null with the
+    reason.
 
     Scope is judged first, from commits alone, before anything of the branch is run. ``order`` (default: the table's)
     and ``workers`` (gates side by side) change how long it takes, never what is found.
@@ -49,12 +51,14 @@ def measure_gates(
         found[name] = GATES[name](branch, given)
         announce(found[name])
 
-    judge("scope")
-    rest = [name for name in (*order, *(g for g in GATES if g not in order)) if name != "scope"]
+    wanted = [name for name in GATES if only is None or name in only]
+    if "scope" in wanted:
+        judge("scope")
+    rest = [name for name in (*order, *(g for g in wanted if g not in order)) if name != "scope" and name in wanted]
     with ThreadPoolExecutor(workers, thread_name_prefix="gate") as pool:
         for done in [pool.submit(judge, name) for name in rest]:
             done.result()
-    return Score(layer="gates", scorer_version=SCORER_VERSION, gates=[found[name] for name in GATES])
+    return Score(layer="gates", scorer_version=SCORER_VERSION, gates=[found[name] for name in wanted])
 
 
 def _scope(branch: Branch, given: Given) -> Gate:

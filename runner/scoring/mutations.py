@@ -96,12 +96,12 @@ class Sweeper:
             if sweep.unusable:
                 return sweep
             mutants = list(pool.map(lambda p: self._one(p, whole=whole), patches))
-        return Sweep(control, self._control(self.program), tuple(mutants), tuple(quiet), extra)
+        return Sweep(control, self._control(self.program, repeat=1), tuple(mutants), tuple(quiet), extra)
 
-    def _control(self, commit: str) -> SuiteResult:
-        result = self.suite.run(commit)
+    def _control(self, commit: str, repeat: int = 0) -> SuiteResult:
+        result = self.suite.run(commit, repeat=repeat)
         if result.ended == "timeout":
-            result = self.suite.run(commit)
+            result = self.suite.run(commit, repeat=repeat)
         self.announce(f"control: {result.ended}")
         return result
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from runner.errors import ConfigError
-from runner.lab.check import Check, CheckResult, run_check
+from runner.lab.check import Check, CheckResult, Place, run_check
 from runner.lab.junit import read_junit
 from runner.lab.kit import Kit
 from runner.lab.tree import Overlay
@@ -58,10 +58,13 @@ class Suite:
     cases: Cases
     run_id: str
     protected: Overlay = field(default_factory=dict)
-    place: Callable[[Check], CheckResult] | None = None
+    place: Place | None = None
 
-    def run(self, program: str, *, first_kill: bool = False, more: tuple[str, ...] = ()) -> SuiteResult:
-        """Raises RigError where the sandbox failed, ConfigError where the registry names no corpus."""
+    def run(self, program: str, *, first_kill: bool = False, repeat: int = 0) -> SuiteResult:
+        """``first_kill`` stops at the first case that fails, where the registry says how.
+
+        Raises RigError where the sandbox failed, ConfigError where the registry names no corpus.
+        """
         entry = self.kit.benchmark.entry
         if entry.mutations is None or entry.cases_dir is None:
             raise ConfigError(f"{self.kit.benchmark.id} names no mutations.command or no cases_dir")
@@ -72,7 +75,8 @@ class Suite:
             command,
             overlay=self._overlay(program, entry.cases_dir),
             report=entry.mutations.report,
-            more=(*stop, *more),
+            more=stop,
+            repeat=repeat,
         )
         place = self.place or (lambda check: run_check(self.kit, self.mirror, check, run_id=self.run_id))
         return judge(place(check), entry.mutations)
