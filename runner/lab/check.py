@@ -11,7 +11,7 @@ from runner.lab.kit import Kit
 from runner.lab.survivors import end_survivors
 from runner.lab.tree import TREE, Overlay, TreeUnreadable, lay, tree_digest
 from runner.repo import Mirror
-from runner.sandbox.box import Box, ExecResult
+from runner.sandbox.box import Box, ExecResult, ToolMissing
 from runner.sandbox.pod import Pod
 from runner.sandbox.transfer import NotCopied
 from runner.schema.entry import Command
@@ -170,6 +170,8 @@ def _changed(box: Box, before: dict[str, str]) -> list[str]:
     """Files that differ from ``before``. A tree that the command made unreadable differs, whatever is in it."""
     try:
         after = tree_digest(box)
+    except ToolMissing:  # no room for one more process: it left as many as may be
+        return ["(the tree cannot be read back)"]
     except TreeUnreadable as error:
         if not box.alive():
             raise
@@ -210,9 +212,9 @@ def run_in(
 
 
 def _fetch(box: Box, path: str) -> bytes | None:
-    """A report, or None where the command wrote none."""
+    """A report, or None where the command wrote none, or left no room for one more process to read it."""
     target = path if path.startswith("/") else f"{TREE}/{path}"
     try:
         return box.get(target, limit_bytes=_REPORT_BYTES)
-    except NotCopied:
+    except (NotCopied, ToolMissing):
         return None
