@@ -14,21 +14,27 @@ Benchmark = Annotated[str | None, typer.Option("--benchmark", "-b", help="Only t
 def list_runs(
     registry: Registry = DEFAULT_REGISTRY,
     benchmark: Benchmark = None,
-    by: Annotated[str, typer.Option("--by", help="run: a line per row; arm: a line per arm with its counts.")] = "run",
+    by: Annotated[
+        str, typer.Option("--by", help="run: a line per row; arm, benchmark: a line each, with counts.")
+    ] = "run",
     json: Json = False,
 ) -> None:
     """List the rows of the history."""
     from runner.cli.output import print_document, print_table
     from runner.errors import UsageError
-    from runner.report.lookup import arms_of, history_of
+    from runner.report.lookup import arms_of, benchmarks_of, history_of
 
-    if by not in ("run", "arm"):
-        raise UsageError(f"--by {by!r} is neither run nor arm")
+    if by not in ("run", "arm", "benchmark"):
+        raise UsageError(f"--by {by!r} is neither run, arm nor benchmark")
     records = history_of(registry, benchmark)
-    if json:
-        print_document(arms_of(records) if by == "arm" else [r.model_dump(mode="json") for r in records])
-    elif by == "arm":
-        print_table("Arms", arms_of(records), empty="no rows yet: make bench")
+    if by != "run":
+        counted = arms_of(records) if by == "arm" else benchmarks_of(records, registry, benchmark)
+        if json:
+            print_document(counted)
+        else:
+            print_table(f"{by.capitalize()}s", counted, empty="no rows yet: make bench")
+    elif json:
+        print_document([r.model_dump(mode="json") for r in records])
     else:
         rows = [{"run": r.run_id, "benchmark": r.benchmark, **_some(r.cells), "sample": str(r.sample)} for r in records]
         print_table("History", rows, empty="no rows yet: make bench")

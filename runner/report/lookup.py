@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from runner.errors import ProofError, UsageError
-from runner.registry.load import runs_folders
+from runner.registry.load import read_entries, runs_folders
+from runner.report.standing import standing
 from runner.schema.history import HistoryRecord
 from runner.schema.run import Manifest
 from runner.store.files import read_record
@@ -55,6 +56,12 @@ def arms_of(records: Sequence[HistoryRecord]) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def benchmarks_of(records: Sequence[HistoryRecord], registry: Path, benchmark: str | None) -> list[dict[str, Any]]:
+    """Every benchmark of the registry (or the one asked for) with what its rows say of it."""
+    names = [benchmark] if benchmark else list(read_entries(registry.resolve()))
+    return [{"benchmark": name, **standing([r for r in records if r.benchmark == name])} for name in names]
 
 
 def verify_store(registry: Path) -> dict[str, int]:

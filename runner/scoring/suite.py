@@ -23,12 +23,15 @@ Cases = Mapping[bytes, tuple[str, bytes]]
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """``red`` always names at least one failed case; ``invalid``: it failed, but no case says so."""
+    """``red`` always names at least one failed case; ``invalid``: it failed, but no case says so. ``flips``: run again
+    with nothing changed it was green.
+    """
 
     ended: Ended
     failed: tuple[str, ...] = ()
     executed: tuple[str, ...] | None = None
     detail: str = ""
+    flips: bool = False
     exit_code: int | None = None
 
 
