@@ -9,10 +9,11 @@ import typer
 
 from runner.cli.entry import run_app
 from runner.cli.options import DEFAULT_REGISTRY, Registry
+from runner.cli.score_review import review
 
 score_app = typer.Typer(
     name="score",
-    help="Score a branch of a plain clone; JSON on stdout, what is done on stderr.",
+    help="Score a branch of a plain clone, or have a stored run reviewed; progress goes to stderr.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -127,6 +128,9 @@ def report(
     with open_clone(registry, benchmark, branch, repo, Where(on_host, image), _log, commands=runs_something) as judged:
         stated = Stated(branch, provider, orch, effort)
         typer.echo(fold(judged, Given(documents, review_json), stated, _log, dry_run=dry_run))
+
+
+score_app.command("review")(review)
 
 
 def _measured(

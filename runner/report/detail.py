@@ -32,7 +32,7 @@ def write_detail(lock: RunLock, result: RunResult, scores: Sequence[Score], cell
         _components(result.components),
         _composite("agentic", result.agentic, result.outcome),
         "## Review",
-        f"`{result.review.text()}`: {result.review.reason or result.review.source}",
+        _reviews(result, scores),
         "## History row",
         f"| {' | '.join(cells)} |\n|{'|'.join(' --- ' for _ in cells)}|\n| {' | '.join(cells.values())} |",
     ]
@@ -54,11 +54,28 @@ def _frontmatter(lock: RunLock, result: RunResult) -> str:
             f"outcome: {result.outcome}",
             f"code: {number(result.code)}",
             f"agentic: {number(result.agentic)}",
-            "review: null",
+            f"review: {_review(result)}",
             f"status: {'done' if result.outcome not in ('invalid', 'cancelled') else result.outcome}",
             "---",
         ]
     )
+
+
+def _review(result: RunResult) -> str:
+    value = result.review.value
+    return fmt.grade(value) if isinstance(value, (int, float)) and result.outcome == "pass" else "null"
+
+
+def _reviews(result: RunResult, scores: Sequence[Score]) -> str:
+    """The mean, then every reviewer's grade and how far they are apart."""
+    if result.outcome != "pass":
+        return "`-` (a run that did not pass has no score)"
+    score = next((s for s in scores if s.layer == "review"), None)
+    head = f"`{_review(result)}`: {result.review.reason or result.review.source}"
+    if score is None:
+        return head
+    rows = [[name, cell.text(), cell.reason or cell.source or ""] for name, cell in score.figures.items()]
+    return f"{head}\n\n{fmt.table(['', 'value', 'source'], rows)}"
 
 
 def _summary(lock: RunLock, result: RunResult) -> str:
@@ -155,6 +172,8 @@ def _components(components: Sequence[Component]) -> str:
     lines = ["| component | kind | weight | earned | how |", "| --- | --- | --- | --- | --- |"]
     for c in components:
         earned = "-" if c.earned is None else f"{c.earned:.2f}"
+        if c.judged:
+            earned += f" ({c.judged:.2f} of them by a judge's votes)"
         lines.append(
             f"| {c.id} | {c.kind} | {c.weight:g} | {earned} | {(c.reason or c.arithmetic).replace('|', '/')} |"
         )

@@ -73,15 +73,16 @@ def score_cell(composite: Composite) -> str:
 
 
 def cost_cell(cost: Document | None, provider: str) -> str:
-    """Only what was billed, or nothing where nothing is billed: a harness's own price list is no cost."""
-    if cost is None or cost.get("total_cost_usd") is None:
+    """What was billed; nothing where whoever calls says that the model ran on a machine of one's own. A harness's own
+    price list is no cost.
+    """
+    if cost is None:
         return "-"
-    total = float(cost["total_cost_usd"])
-    if cost.get("source") == "ndjson-fallback" or (cost.get("source") == "worker-usage" and provider != "local"):
+    if provider == "local":
+        return fmt.dollars(0)
+    if cost.get("total_cost_usd") is None or cost.get("source") in ("ndjson-fallback", "worker-usage"):
         return "-"
-    if provider == "local" and total:
-        return "-"
-    return fmt.dollars(total)
+    return fmt.dollars(float(cost["total_cost_usd"]))
 
 
 def seed_detail(entry: Entry, layers: Layers, stated: Stated, row: dict[str, str], run_id: str) -> str:

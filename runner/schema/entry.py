@@ -36,7 +36,7 @@ SEED_COLUMNS = [
     "report",
     "comment",
 ]
-EXTRA_COLUMNS = ["harness", "delegation", "sample", "available", "series"]
+EXTRA_COLUMNS = ["harness", "delegation", "sample", "available", "series", "rubric", "revision"]
 
 
 class Decoy(Strict):

@@ -18,8 +18,8 @@ from runner.schema.entry import Command, Entry
 class Branch:
     """The immutable artifact that gates judge: one commit of a host-owned mirror.
 
-    ``place``: where its checks are carried out (default: each in a pod of its own). ``judged``: results of commands
-    that were judged already, by what decides them. ``repeats`` of the success criterion, if other than the registry's.
+    ``place``: where its checks are carried out (default: each in a pod of its own). ``repeats`` of the success
+    criterion, if other than the registry's. ``judged``: what commands came to, by what decides them.
     """
 
     kit: Kit

@@ -39,10 +39,8 @@ def measure_gates(
     workers: int = 1,
 ) -> Score:
     """All gates the registry has commands for (or those named by ``only``); one without its command is null with the
-    reason.
-
-    Scope is judged first, from commits alone, before anything of the branch is run. ``order`` (default: the table's)
-    and ``workers`` (gates side by side) change how long it takes, never what is found.
+    reason. Scope is judged first, from commits alone, before anything of the branch is run. ``order`` (default: the
+    table's) and ``workers`` (gates side by side) change how long it takes, never what is found.
     """
     given = Given(attempts, plan)
     found: dict[str, Gate] = {}
@@ -51,14 +49,14 @@ def measure_gates(
         found[name] = GATES[name](branch, given)
         announce(found[name])
 
-    wanted = [name for name in GATES if only is None or name in only]
+    wanted = [name for name in (*order, *(g for g in GATES if g not in order)) if only is None or name in only]
+    rest = [name for name in wanted if name != "scope"]
     if "scope" in wanted:
         judge("scope")
-    rest = [name for name in (*order, *(g for g in wanted if g not in order)) if name != "scope" and name in wanted]
     with ThreadPoolExecutor(workers, thread_name_prefix="gate") as pool:
         for done in [pool.submit(judge, name) for name in rest]:
             done.result()
-    return Score(layer="gates", scorer_version=SCORER_VERSION, gates=[found[name] for name in wanted])
+    return Score(layer="gates", scorer_version=SCORER_VERSION, gates=[found[g] for g in GATES if g in found])
 
 
 def _scope(branch: Branch, given: Given) -> Gate:

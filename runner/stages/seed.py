@@ -117,7 +117,7 @@ def _layers(branch: Branch, given: Given, log: Log) -> Layers:
     return Layers(
         gates=made["gates"], corpus=made["corpus"], mutations=made.get("mutations"), process=process,
         cost=made.get("cost"), outcome=outcome, diff_lines=diff, code=compose(parts, entry.formula), code_parts=parts,
-        agentic=compose(agentic, "seed-1"), agentic_parts=agentic, review=review,
+        agentic=compose(agentic, entry.formula), agentic_parts=agentic, review=review,
     )  # fmt: skip
 
 
