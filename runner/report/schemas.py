@@ -22,6 +22,7 @@ def records() -> dict[str, type[BaseModel]]:
         "lock": run.RunLock,
         "manifest": run.Manifest,
         "patches": manifests.PatchManifest,
+        "reliability": certificate.Reliability,
         "result": run.RunResult,
         "score": score.Score,
         "solutions": manifests.SolutionManifest,

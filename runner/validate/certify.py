@@ -26,6 +26,7 @@ from runner.validate.determinism import prove_determinism
 from runner.validate.leaks import prove_no_leaks
 from runner.validate.memo import Memo
 from runner.validate.patches import prove_patches
+from runner.validate.reliability import reliability_claims
 from runner.validate.saboteur import prove_saboteur
 from runner.validate.solutions import prove_reference, prove_solutions
 
@@ -48,7 +49,7 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
         tools: dict[str, str] = {}
         matrix: dict[str, list[str]] = {}
         claims = frozen + unfit + _side_by_side(bench, _groups(bench, seed, tools, matrix), told)
-        repeated = prove_determinism(bench, seed)
+        repeated = prove_determinism(bench, seed) + reliability_claims(kit)
         _tell(repeated, told)
     return Certificate(
         benchmark=benchmark.id,
