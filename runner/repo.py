@@ -109,6 +109,12 @@ class Mirror:
         out = self.git("commit-tree", tree, "-p", parent, stdin=f"{message}\n".encode(), **FIXED_IDENTITY)
         return out.decode().strip()
 
+    def retree(self, commit: str, tree: str) -> str:
+        """The same commit (author, dates, message, parents) with another tree."""
+        content = self.git("cat-file", "commit", commit)
+        changed = b"tree " + tree.encode() + content[content.index(b"\n") :]
+        return self.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=changed).decode().strip()
+
     def replace_folder(
         self, commit: str, folder: str, files: Mapping[bytes, tuple[str, bytes]], message: str
     ) -> str:  # fmt: skip

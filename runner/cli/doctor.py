@@ -87,11 +87,14 @@ def _ladder(provider: Provider, name: str, harness: str | None, home: Path, *, q
 
     from runner.cli.output import print_table
     from runner.doctor.ladder import draw
+    from runner.errors import UsageError
     from runner.harness import known
     from runner.lab.prepare import agent_image
     from runner.sandbox.engine import connect
 
     agent = known.harness(harness or known.DEFAULT)
+    if agent.layer is None:
+        raise UsageError(f"{agent.name} has no image of its own to draw its ladder in", "give it one under layer")
     with connect() as engine:
         image, trusted = agent_image(engine, agent.layer, lambda line: typer.echo(line, err=True))
         rungs = draw(engine, image, trusted, agent, provider.for_model(name), name)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from runner.errors import RedBaseline
-from runner.lab.check import Check, run_check
+from runner.lab.check import Check
 from runner.lab.kit import Kit
+from runner.lab.protected import protected_check
 from runner.lab.text import plain
 from runner.repo import Mirror
 from runner.schema.base import digest
@@ -18,7 +19,7 @@ def prove_baseline(kit: Kit, mirror: Mirror, baseline: str, *, run_id: str, cach
     """Run ``commands.ci`` on the baseline unless these very images and files were proven green already.
 
     Returns whether it had to run. Raises RedBaseline with the end of what the command printed: that is the rig's
-    failure, never a model's.
+    failure, never a model's. Another process that proves the same is waited for; raises Interrupted at a wish to stop.
     """
     key = digest(
         {
@@ -28,10 +29,11 @@ def prove_baseline(kit: Kit, mirror: Mirror, baseline: str, *, run_id: str, cach
         }
     )
     proof = cache / "baseline" / f"{key}.green"
-    with locked(cache / "baseline" / ".lock"):
+    with locked(cache / "baseline" / f".{key}.lock", kit.cancel):
         if proof.exists():
             return False
-        result = run_check(kit, mirror, Check(baseline, kit.benchmark.entry.commands["ci"]), run_id=run_id)
+        check = Check(baseline, kit.benchmark.entry.commands["ci"])
+        result = protected_check(kit, mirror, baseline, check, run_id=run_id)
         if not result.passed:
             lines = plain(result.stdout + result.stderr).strip().splitlines()
             said = "; ".join(lines[-3:])

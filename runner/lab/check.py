@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.errors import Interrupted, RigError
 from runner.lab.kit import Kit
-from runner.lab.tree import TREE, Overlay, TreeUnreadable, lay, protected_overlay, tree_digest
+from runner.lab.survivors import end_survivors
+from runner.lab.tree import TREE, Overlay, TreeUnreadable, lay, tree_digest
 from runner.repo import Mirror
-from runner.sandbox.box import Box, ExecResult
+from runner.sandbox.box import Box, ExecResult, ToolMissing
 from runner.sandbox.pod import Pod
 from runner.sandbox.transfer import NotCopied
 from runner.schema.entry import Command
@@ -36,12 +37,13 @@ class SetupFails(RigError):
 
 @dataclass(frozen=True)
 class Check:
-    """What is to be run. ``overlay`` replaces files of the commit (see ``protected_overlay``).
+    """What is to be run. ``overlay`` replaces files of the commit (see ``protected_check``).
 
     ``output`` is a path without ending; ``.out`` and ``.err`` are written beside it. With ``watch_tree`` the files that
     the command changed, added or removed are listed (compared on the host, byte for byte). ``report`` is a file in the
-    container that is fetched afterwards, ``evidence`` are files that are kept as they are, beside ``output``; ``more``
-    is appended to the command's arguments. ``oracle_dir`` is a folder of the host that lies at /oracle, where only the
+    container that is fetched afterwards, ``reports`` are further ones; none of them is ever the commit's own.
+    ``evidence`` are files that are kept as they are, beside ``output``; ``more`` is appended to the arguments.
+    ``oracle_dir`` is a folder of the host that lies at /oracle, where only the
     oracle can read it; the tree then belongs to the contestant's user. ``image`` is the kit's image to run in.
     ``repeat`` numbers checks that are to be made anew although nothing differs.
     """
@@ -52,6 +54,7 @@ class Check:
     output: Path | None = None
     watch_tree: bool = False
     report: str | None = None
+    reports: Sequence[str] = ()
     evidence: Sequence[str] = ()
     more: Sequence[str] = ()
     oracle_dir: Path | None = None
@@ -61,7 +64,11 @@ class Check:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """``exit_code`` null: the command was ended at its limit or by the kernel (``timed_out``, ``oom``)."""
+    """``exit_code`` null: the command was ended at its limit or by the kernel (``timed_out``, ``oom``).
+
+    ``left``: names of processes that were still there a second after the command's end; they were ended before a report
+    was fetched. ``doubts``: what speaks against an exit code 0, one sentence each (see ``protected_check``).
+    """
 
     exit_code: int | None
     timed_out: bool
@@ -71,10 +78,13 @@ class CheckResult:
     stderr: bytes
     changed: list[str] | None = None
     report: bytes | None = None
+    reports: Mapping[str, bytes] = field(default_factory=dict)
+    left: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
-        return self.exit_code == 0 and not self.timed_out and not self.oom
+        return self.exit_code == 0 and not self.timed_out and not self.oom and not self.doubts
 
     def why(self) -> str:
         """How it ended, in a few stable words."""
@@ -82,30 +92,11 @@ class CheckResult:
             return "timed out"
         if self.oom:
             return "out of memory"
-        return f"exit {self.exit_code}"
+        return f"exit {self.exit_code}" + (f", but {self.doubts[0]}" if self.doubts else "")
 
 
 Place = Callable[[Check], CheckResult]
 """Somewhere to carry out checks: a pod for each, or bays that many share."""
-
-
-def protected_check(
-    kit: Kit, mirror: Mirror, baseline: str, check: Check, *, run_id: str, place: Place | None = None
-) -> CheckResult:
-    """A check of a contestant's commit, with all that it may not change as the baseline has it; in a pod of its own
-    unless ``place`` is another.
-
-    A setup that fails there is a failed check: it was proven on the baseline, in the same images.
-    """
-    entry = kit.benchmark.entry
-    overlay = protected_overlay(mirror, baseline, check.commit, entry.protected, entry.scope_allowlist)
-    try:
-        laid = _with_overlay(check, overlay)
-        return place(laid) if place else run_check(kit, mirror, laid, run_id=run_id)
-    except SetupFails as error:
-        if check.commit == baseline:
-            raise
-        return error.result
 
 
 def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckResult:
@@ -131,18 +122,24 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
     )
     try:
         owner = CONTESTANT if hidden else user
-        lay(box, mirror, check.commit, "checked", overlay=check.overlay, user=owner, carried=kit.benchmark.carried)
+        lay(box, mirror, check.commit, "checked", overlay=laid(check), user=owner, carried=kit.benchmark.carried)
         set_up(kit, box, owner)
         if hidden:
             box.put_tree(hidden, "/oracle")
         before = tree_digest(box) if check.watch_tree else None
         done = run_in(kit, box, check.command, check.output, check.more)
         changed = report = None
-        if not done.timed_out and not done.oom:
+        reports: dict[str, bytes] = {}
+        left: tuple[str, ...] = ()
+        read = check.report or check.reports or check.watch_tree
+        if read and not check.command.oracle and not done.timed_out and not done.oom:
+            left = end_survivors(box, owner)
+        if not done.timed_out and not done.oom and not box.ended:
             if before is not None:
                 changed = _changed(box, before)
             if check.report is not None:
                 report = _fetch(box, check.report)
+            reports = {path: content for path in check.reports if (content := _fetch(box, path)) is not None}
             for path in check.evidence if check.output else ():
                 content = _fetch(box, path)
                 if content is not None and check.output:
@@ -158,13 +155,23 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
         stderr=done.stderr,
         changed=changed,
         report=report,
+        reports=reports,
+        left=left,
     )
+
+
+def laid(check: Check) -> Overlay:
+    """The overlay; a report that the commit brings along is taken away: it would be told from no fresh one."""
+    own = [path for path in (check.report, *check.reports) if path and not path.startswith("/")]
+    return {**(check.overlay or {}), **dict.fromkeys((path.encode() for path in own), None)}
 
 
 def _changed(box: Box, before: dict[str, str]) -> list[str]:
     """Files that differ from ``before``. A tree that the command made unreadable differs, whatever is in it."""
     try:
         after = tree_digest(box)
+    except ToolMissing:  # no room for one more process: it left as many as may be
+        return ["(the tree cannot be read back)"]
     except TreeUnreadable as error:
         if not box.alive():
             raise
@@ -205,13 +212,9 @@ def run_in(
 
 
 def _fetch(box: Box, path: str) -> bytes | None:
-    """A report, or None where the command wrote none."""
+    """A report, or None where the command wrote none, or left no room for one more process to read it."""
     target = path if path.startswith("/") else f"{TREE}/{path}"
     try:
         return box.get(target, limit_bytes=_REPORT_BYTES)
-    except NotCopied:
+    except (NotCopied, ToolMissing):
         return None
-
-
-def _with_overlay(check: Check, overlay: Overlay) -> Check:
-    return replace(check, overlay={**overlay, **(check.overlay or {})})

@@ -22,7 +22,7 @@ from typing import NoReturn
 
 from runner.errors import ConfigError, ContestantError
 from runner.hostgit import clean_environment, git
-from runner.lab.check import Check, CheckResult
+from runner.lab.check import Check, CheckResult, laid
 from runner.registry.benchmark import Benchmark
 from runner.repo import Mirror
 from runner.sandbox.engine import Engine, EngineInfo
@@ -71,18 +71,19 @@ class HostLab:
             argv = [*command.argv, *check.more]
             done = self._start(tree, argv, command.cwd, command.env, command.timeout_s)
             changed = report = None
+            reports: dict[str, bytes] = {}
             if not done.timed_out:
                 if before is not None:
                     after = _digest(tree)
                     changed = sorted(p for p in before.keys() | after.keys() if before.get(p) != after.get(p))
                 if check.report is not None:
-                    path = tree / check.report
-                    report = path.read_bytes() if path.is_file() and not path.is_symlink() else None
+                    report = _written(tree, check.report)
+                reports = {p: content for p in check.reports if (content := _written(tree, p)) is not None}
             if check.output:
                 check.output.with_name(check.output.name + ".out").write_bytes(done.stdout)
                 check.output.with_name(check.output.name + ".err").write_bytes(done.stderr)
         return CheckResult(done.exit_code, done.timed_out, False, done.seconds, done.stdout, done.stderr,
-                           changed, report)  # fmt: skip
+                           changed, report, reports)  # fmt: skip
 
     def _lay(self, check: Check, tree: Path) -> None:
         """The commit's tree, raw, with a repository whose index is that commit (so that a command may ask git)."""
@@ -96,7 +97,7 @@ class HostLab:
             git_dir=git_dir)  # fmt: skip
         bundle.unlink()
         git(["read-tree", check.commit], git_dir=git_dir)
-        overlay = {**{n.encode(): ("100644", c) for n, c in self._benchmark.carried.items()}, **(check.overlay or {})}
+        overlay = {**{n.encode(): ("100644", c) for n, c in self._benchmark.carried.items()}, **laid(check)}
         with tarfile.open(fileobj=BytesIO(self._mirror.tar(check.commit, overlay=overlay))) as archive:
             try:
                 archive.extractall(tree, filter="data")
@@ -139,6 +140,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             continue
     process.wait()
+
+
+def _written(tree: Path, report: str) -> bytes | None:
+    path = tree / report
+    return path.read_bytes() if path.is_file() and not path.is_symlink() else None
 
 
 def _digest(tree: Path) -> dict[str, bytes]:

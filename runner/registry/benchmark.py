@@ -132,6 +132,12 @@ def _named(entry: Entry) -> list[tuple[str, str]]:
         named.append(("image.context", entry.image.context))
     if entry.services.database:
         named.append(("services.database.image.context", entry.services.database.image.context))
+    commands = {f"commands.{name}": command for name, command in entry.commands.items()}
+    commands |= {f"milestones.{m.id}.verify": m.verify for m in entry.milestones if not isinstance(m.verify, str)}
+    for key, tests in ((key, command.tests) for key, command in commands.items()):
+        if tests:
+            named.append((f"{key}.tests.expected", tests.expected))
+            named += [(f"{key}.tests.decoy.file", tests.decoy.file)] if tests.decoy else []
     if entry.criterion:
         named.append(("criterion.dir", entry.criterion.dir))
         if entry.criterion.image:

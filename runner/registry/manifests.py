@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from runner.errors import ConfigError
 from runner.registry.benchmark import Benchmark
-from runner.schema.manifests import PatchEntry, PatchManifest, SolutionManifest
+from runner.schema.manifests import PatchEntry, PatchManifest, SolutionManifest, ExpectedTests
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -34,6 +34,11 @@ def patch_entries(benchmark: Benchmark, folder: str | None) -> list[PatchEntry]:
 def solutions(benchmark: Benchmark, folder: str | None) -> SolutionManifest | None:
     """A graded or flawed set, or None where the benchmark has none."""
     return read_manifest(benchmark.path(folder) / "manifest.yaml", SolutionManifest) if folder else None
+
+
+def expected_tests(benchmark: Benchmark, file: str) -> dict[str, list[str]]:
+    """From report to the cases it must hold. Raises ConfigError."""
+    return read_manifest(benchmark.path(file), ExpectedTests).expected_tests
 
 
 def read_manifest(path: Path, model: type[M]) -> M:

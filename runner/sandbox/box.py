@@ -145,6 +145,11 @@ class Box:
             seconds=time.monotonic() - started,
         )
 
+    @property
+    def ended(self) -> bool:
+        """Was it ended from here, as far as is known without asking the engine?"""
+        return bool(self._ended)
+
     def put(self, files: transfer.Files, target: str, *, user: str | None = None) -> None:
         """Write ``files`` (relative path: bytes, or bytes and mode) below ``target``. Raises RigError."""
         transfer.put(self, files, target, user=user)

@@ -58,17 +58,42 @@ SEED_COLUMNS = [
 EXTRA_COLUMNS = ["harness", "delegation", "sample", "available", "series", "rubric", "revision"]
 
 
+class Decoy(Strict):
+    """A test that fails: ``file`` (beside the registry) is laid at ``path`` in the clone for a second run, in which
+    ``case`` has to be found red by name.
+    """
+
+    path: str
+    file: str
+    case: str
+
+
+class OwnTests(Strict):
+    """What a command that runs the candidate's own tests has to show besides exit code 0.
+
+    ``expected``: a YAML file beside the registry, whose key ``expected_tests`` maps each JUnit report (relative to the
+    clone, or absolute) to the cases that it must hold, executed and green, as ``name`` or ``classname::name``.
+    ``allow``: globs of files that are a part of the test machinery and still a contestant's to change.
+    """
+
+    expected: str
+    decoy: Decoy | None = None
+    allow: list[str] = []
+
+
 class Command(Strict):
     """An argument list, never a shell line. ``cwd`` is relative to the clone; ``timeout_s`` in seconds.
 
     ``oracle``: the command judges a program that it runs as another user itself (black-box), so it runs as root in its
-    container; everything else runs as the contestant's user.
+    container; everything else runs as the contestant's user. ``tests``: it runs the candidate's own tests, whose exit
+    code alone proves nothing.
     """
 
     argv: Argv
     cwd: str | None = None
     env: dict[str, str] = {}
     oracle: bool = False
+    tests: OwnTests | None = None
     timeout_s: int = Field(600, gt=0, le=7200)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -49,6 +49,13 @@ class Solution(Strict):
     patches: list[str] = []
     corpus: str | None = None
     expect: Expectation = Expectation()
+
+
+class ExpectedTests(Strict):
+    """Cases that have to be executed, by the JUnit report that names them. ``measured``: notes for people."""
+
+    expected_tests: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(min_length=1)
+    measured: dict[str, object] = {}
 
 
 class SolutionManifest(Strict):

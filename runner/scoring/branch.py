@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from runner.lab.check import Check, CheckResult, Place, protected_check
+from runner.lab.check import Check, CheckResult, Place
 from runner.lab.kit import Kit
+from runner.lab.protected import protected_check
 from runner.lab.tree import Overlay, protected_overlay
 from runner.repo import Mirror
 from runner.schema.entry import Command, Entry

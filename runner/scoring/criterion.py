@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from runner.errors import RigError
 from runner.lab.check import Check
+from runner.lab.junit import read_junit
 from runner.schema.entry import Criterion
 from runner.scoring.branch import Branch
-from runner.scoring.junit import read_junit
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,19 @@ class Verdict:
 
 
 def judge_criterion(branch: Branch, repeats: int | None = None) -> list[Verdict]:
-    """Run the criterion ``repeats`` times (default: the branch's, or the registry's), each on a fresh database."""
+    """Run the criterion ``repeats`` times (default: the branch's, or the registry's), each on a fresh database.
+
+    One that executes nothing is run again. Where it still does not, and does on the baseline, the branch made it
+    impossible, and it counts as failed; where it does not on the baseline either, the rig failed.
+    """
     wanted = repeats or branch.repeats or branch.kit.benchmark.entry.criterion_repeats
-    return [_judge(branch, number) for number in range(1, wanted + 1)]
+    verdicts = [_judge(branch, number) for number in range(1, wanted + 1)]
+    verdicts = [_judge(branch, v.number, again=True) if v.passed is None else v for v in verdicts]
+    if all(v.passed is not None for v in verdicts) or branch.head == branch.baseline:
+        return verdicts
+    if _judge(replace(branch, head=branch.baseline), wanted + 1).passed is None:
+        return verdicts
+    return [replace(v, passed=False) if v.passed is None else v for v in verdicts]
 
 
 def counted_share(criterion: Criterion, verdicts: Sequence[Verdict]) -> float:
@@ -41,7 +51,7 @@ def counted_share(criterion: Criterion, verdicts: Sequence[Verdict]) -> float:
     return len(standing) / len(criterion.counted)
 
 
-def _judge(branch: Branch, number: int) -> Verdict:
+def _judge(branch: Branch, number: int, *, again: bool = False) -> Verdict:
     benchmark = branch.kit.benchmark
     criterion = benchmark.entry.criterion
     if criterion is None:
@@ -49,12 +59,12 @@ def _judge(branch: Branch, number: int) -> Verdict:
     check = Check(
         branch.head,
         criterion.command,
-        output=branch.output / f"criterion-{number}",
+        output=branch.output / f"criterion-{number}{'-again' if again else ''}",
         report=criterion.report,
         evidence=criterion.evidence,
         oracle_dir=benchmark.path(criterion.dir),
         image="criterion" if criterion.image else "benchmark",
-        repeat=number,
+        repeat=-number if again else number,
     )
     result = branch.judge(check)
     report = read_junit(result.report)

@@ -101,8 +101,15 @@ def _command(name: str, branch: Branch, given: Given) -> Gate:
     if command is None:
         return _missing(name, f"commands.{name}")
     result = branch.verdict(command, f"gate-{name}")
-    evidence = {"command": shown(command), "ended": result.why()}
-    return Gate(id=name, passed=result.passed, evidence=evidence, evidence_class="in-process")
+    evidence: dict[str, object] = {"command": shown(command), "ended": result.why()}
+    if result.doubts:
+        evidence["doubts"] = list(result.doubts)
+    return Gate(
+        id=name,
+        passed=result.passed,
+        evidence=evidence,
+        evidence_class="black-box" if command.oracle else "in-process",
+    )
 
 
 def _determinism(branch: Branch, given: Given) -> Gate:

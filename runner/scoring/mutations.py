@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from runner.repo import Mirror
-from runner.scoring.patches import Patch, PatchFails, apply_patch
+from runner.scoring.patches import Patch, PatchFails, mutant
 from runner.scoring.suite import Suite, SuiteResult
 
 Verdict = Literal["killed", "survived", "not-applicable", "timeout", "invalid"]
@@ -124,7 +124,7 @@ class Sweeper:
     def _one(self, patch: Patch, *, whole: bool, repeat: int = 0) -> Mutant:
         mirror: Mirror = self.suite.mirror
         try:
-            commit = apply_patch(mirror, self.program, patch.content(), patch.name)
+            commit = mutant(mirror, self.program, patch)
         except PatchFails as error:
             if not self.own_program:
                 raise
@@ -132,9 +132,9 @@ class Sweeper:
         result = self.suite.run(commit, first_kill=not whole, repeat=repeat)
         if result.ended == "timeout":  # a slow machine must not look like a kill: once more, and only then believed
             result = self.suite.run(commit, first_kill=not whole, repeat=repeat)
-        mutant = replace(_verdict(patch.name, result), exit_code=result.exit_code)
-        self.announce(f"{patch.name}: {mutant.verdict}")
-        return mutant
+        judged = replace(_verdict(patch.name, result), exit_code=result.exit_code)
+        self.announce(f"{patch.name}: {judged.verdict}")
+        return judged
 
 
 def _verdict(name: str, result: SuiteResult) -> Mutant:

@@ -41,6 +41,17 @@ def apply_patch(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
 
     Raises PatchFails where it does not apply or changes nothing.
     """
+    return mirror.commit_tree(_patched(mirror, commit, patch, message), commit, message)
+
+
+def mutant(mirror: Mirror, program: str, patch: Patch) -> str:
+    """The program as if it had always been so: the same commit but for its tree. No name, date or length of the history
+    tells a test that it looks at a mutant. Raises PatchFails.
+    """
+    return mirror.retree(program, _patched(mirror, program, patch.content(), patch.name))
+
+
+def _patched(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
     index = mirror.path / f"patch.{commit[:12]}.{os.urandom(4).hex()}.index"
     more = {"GIT_INDEX_FILE": str(index)}
     try:
@@ -55,7 +66,7 @@ def apply_patch(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
         index.unlink(missing_ok=True)
     if tree == mirror.tree_id(commit):
         raise PatchFails(f"{message} changes nothing")
-    return mirror.commit_tree(tree, commit, message)
+    return tree
 
 
 def reference_commit(benchmark: Benchmark, mirror: Mirror, baseline: str) -> str:

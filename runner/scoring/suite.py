@@ -10,11 +10,11 @@ from typing import Literal
 
 from runner.errors import ConfigError
 from runner.lab.check import Check, CheckResult, Place, run_check
+from runner.lab.junit import read_junit
 from runner.lab.kit import Kit
 from runner.lab.tree import Overlay
 from runner.repo import Mirror
 from runner.schema.entry import Command, Mutations
-from runner.scoring.junit import read_junit
 
 Ended = Literal["green", "red", "no-tests", "timeout", "invalid"]
 Cases = Mapping[bytes, tuple[str, bytes]]

@@ -48,6 +48,7 @@ def write_brief(
         scope=entry.scope_allowlist,
         protected=entry.protected,
         verify=shown(entry.command(milestone.verify)),
+        own_tests=entry.command(milestone.verify).tests is not None,
         answers=(_FOLDER / "answers.md").read_text(encoding="utf-8").strip(),
         feedback=feedback,
     )  # fmt: skip

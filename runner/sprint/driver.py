@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from tenacity import retry, retry_if_exception, stop_after_attempt
 
 from runner.errors import BenchError, ContestantError, Interrupted, ProviderError, RigError
-from runner.lab.check import CONTESTANT, Check, CheckResult, SetupFails, protected_check, set_up
+from runner.lab.check import CONTESTANT, Check, CheckResult, SetupFails, set_up
 from runner.lab.kit import Kit
+from runner.lab.protected import protected_check
 from runner.lab.tree import lay
 from runner.repo import Mirror
 from runner.sandbox.pod import Pod

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import json
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,11 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from runner.errors import DiskFull, RigError
+from runner.errors import DiskFull, Interrupted, RigError
 from runner.schema.base import canonical
 
 M = TypeVar("M", bound=BaseModel)
+_LOCK_S = 0.1
 
 
 def write_atomic(path: Path, content: bytes) -> None:
@@ -95,11 +97,22 @@ def read_lines(path: Path, model: type[M]) -> list[M]:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """An exclusive lock among processes of this machine, freed when its holder dies."""
+def locked(path: Path, stop: threading.Event | None = None) -> Iterator[None]:
+    """An exclusive lock among processes of this machine, freed when its holder dies.
+
+    With ``stop`` the wait for it can be ended. Raises Interrupted then.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        if stop is None:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        while stop is not None:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if stop.wait(_LOCK_S):
+                    raise Interrupted(f"stopped while another process holds {path}") from None
         yield
 
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import hashlib
 import threading
 from concurrent.futures import Future
+from dataclasses import replace
 
 from runner.lab.check import Check, CheckResult, Place
 from runner.repo import Mirror
 
-Key = tuple[object, ...]
+Key = tuple[str, str]
 
 
 class Memo:
     """A place for checks that answers from what it has seen. For several threads.
 
-    Two checks are the same when command, image, hidden folder and ``repeat`` are, and the content of the tree, file by
-    file, after all overlays. What timed out or ran out of memory is never taken for an answer to the next question.
+    Two checks are the same when all that they ask is, ``repeat`` included, and the content of the tree, file by file,
+    after all overlays. What timed out or ran out of memory is never taken for an answer to the next question.
     """
 
     def __init__(self, mirror: Mirror, place: Place) -> None:
@@ -50,9 +51,7 @@ class Memo:
             del self._known[key]
 
     def _key(self, check: Check) -> Key:
-        command = check.command.model_dump_json()
-        asked = (command, *check.more, check.watch_tree, check.report, tuple(check.evidence), check.image, check.repeat)
-        return (*asked, str(check.oracle_dir), self._content(check))
+        return repr(replace(check, commit="", overlay=None, output=None)), self._content(check)
 
     def _content(self, check: Check) -> str:
         files = {f.path: (f.mode, f.blob) for f in self._mirror.tree(check.commit)}

@@ -35,9 +35,15 @@ FLAGS = (
 
 
 class Browser:
-    """One page in a fresh profile. The process runs as `uid` when given."""
+    """One page in a fresh profile. The process runs as `uid` when given.
+
+    Once a page of the branch is open, a browser that ends or no longer answers is that page's doing, unless another
+    one cannot open an empty page either.
+    """
 
     def __init__(self, uid: int | None) -> None:
+        self._uid = uid
+        self._opened = False
         self._profile = Path(tempfile.mkdtemp(prefix="chromium-"))
         if uid is not None:
             os.chown(self._profile, uid, uid)
@@ -85,6 +91,7 @@ class Browser:
         shutil.rmtree(self._profile, ignore_errors=True)
 
     def open(self, url: str) -> None:
+        self._opened = True
         if self._send("Page.navigate", {"url": url}, 30.0).get("errorText"):
             raise Broken("the page cannot be opened")
 
@@ -107,13 +114,23 @@ class Browser:
         path.write_bytes(base64.b64decode(image))
 
     def _send(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
+        try:
+            return self._ask(method, params, seconds)
+        except RigError as error:
+            if not self._opened:
+                raise
+            with Browser(self._uid) as sound:
+                sound.evaluate("1 + 1")
+            raise Broken(f"with the page open, {error}") from error
+
+    def _ask(self, method: str, params: dict[str, Any], seconds: float) -> dict[str, Any]:
         self._number += 1
         message: dict[str, Any] = {"id": self._number, "method": method, "params": params}
         if self._session:
             message["sessionId"] = self._session
         try:
             os.write(self._to, json.dumps(message).encode() + b"\0")
-        except BrokenPipeError as error:
+        except OSError as error:
             raise RigError("the browser ended") from error
         deadline = time.monotonic() + seconds
         while True:

@@ -73,7 +73,13 @@ def _leaves_a_trail(folder: Path, row: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("scenario", "words"),
-    [("unauthorised", "401"), ("broken_forever", "500"), ("other_model", "somebody-else"), ("cut_forever", "")],
+    [
+        ("unauthorised", "401"),
+        ("broken_forever", "500"),
+        ("limited_forever", "429"),
+        ("other_model", "somebody-else"),
+        ("cut_forever", ""),
+    ],
 )
 def test_a_provider_that_fails_makes_the_run_invalid(
     bench: Bench, stub: StubServer, scenario: str, words: str, left_behind: Callable[[str], list[str]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from runner.sandbox.box import Box
 from runner.sandbox.copyout import CopyLimits, CopyOutRefused, bundle, copy_artifacts, snapshot
 from runner.sandbox.pod import Pod
+from tests.support.small_disk import small_disk
 
 from .conftest import Images, OpenPod
 
@@ -143,3 +145,19 @@ def test_a_bundle_above_the_limit_is_refused(pod: Pod, images: Images, tmp_path:
         bundle(trusted, info, tmp_path / "b", limits=CopyLimits(bundle_bytes=1_000_000))
     assert caught.value.code == "too_large"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_host_without_room_for_the_bundle_is_not_the_contestants_doing(
+    pod: Pod, images: Images, tmp_path: Path
+) -> None:
+    box, base = begin(pod, images)
+    work(box, "head -c 3000000 /dev/urandom > big")
+    box.kill()
+    trusted = pod.trusted()
+    info = snapshot(trusted, base=base, branch="bench/x", message="left")
+    with small_disk(tmp_path / "disk", 1) as disk:
+        with pytest.raises(OSError, match="No space left") as caught:
+            bundle(trusted, info, disk / "branch.bundle")
+        assert caught.value.errno == errno.ENOSPC
+        assert list(disk.iterdir()) == []
+    assert bundle(trusted, info, tmp_path / "branch.bundle").bytes > 3_000_000

@@ -29,7 +29,7 @@ from runner.schema.identity import Evidence, Facet, IdentityRecord, Said
 from runner.schema.layers import CostSettings, ProcessSettings
 from runner.schema.ledger import LedgerLine, Usage
 from runner.schema.look import Change, Look
-from runner.schema.manifests import Expectation, PatchEntry, Solution, SolutionManifest
+from runner.schema.manifests import Expectation, ExpectedTests, PatchEntry, Solution, SolutionManifest
 from runner.schema.run import AttemptRecord, Manifest, RunLock, RunResult, State
 from runner.schema.run_events import RunEvent, RunEventKind, Source
 from runner.schema.score import Component, Composite, Gate, Score
@@ -89,7 +89,7 @@ def test_every_command_and_option_is_in_the_reference() -> None:
 MODELS: list[tuple[str, type[BaseModel]]] = [
     ("reference/registry.md", model)
     for model in (keys.Entry, keys.Milestone, keys.Command, keys.ImageBuild, keys.Service, keys.Limits, keys.Mutations,
-                  keys.Criterion, keys.Weights, ProcessSettings, CostSettings)
+                  keys.Criterion, keys.Weights, keys.OwnTests, keys.Decoy, ProcessSettings, CostSettings)
 ]  # fmt: skip
 MODELS += [("reference/providers.md", Provider), ("reference/harnesses.md", Described)]
 
@@ -131,7 +131,11 @@ def test_every_kind_of_event_is_named() -> None:
 
 def test_every_key_of_a_manifest_is_shown() -> None:
     said = text("reference/registry.md")
-    shown = {name for model in (PatchEntry, SolutionManifest, Solution, Expectation) for name in model.model_fields}
+    shown = {
+        name
+        for model in (PatchEntry, SolutionManifest, Solution, Expectation, ExpectedTests)
+        for name in model.model_fields
+    }
     assert [name for name in sorted(shown) if not re.search(rf"\b{name}:", said)] == []
 
 

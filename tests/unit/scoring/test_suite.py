@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from runner.lab.check import CheckResult
+from runner.lab.junit import read_junit
 from runner.schema.entry import Mutations
-from runner.scoring.junit import read_junit
 from runner.scoring.mutations import Mutant, Sweep, Sweeper
 from runner.scoring.patches import Patch
 from runner.scoring.suite import SuiteResult, judge
@@ -109,7 +109,7 @@ def test_a_red_control_is_run_again_to_tell_red_from_flaky() -> None:
 
 
 def test_a_bitten_placebo_is_run_again_to_tell_guessing_from_flaky(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("runner.scoring.mutations.apply_patch", lambda *_: "patched")
+    monkeypatch.setattr("runner.scoring.mutations.mutant", lambda *_: "patched")
     monkeypatch.setattr(Patch, "content", lambda self: b"")
     placebo = [Patch("renamed", Path("renamed.patch"))]
     flaky = sweeper(GREEN, RED, GREEN).sweep([], placebo, {})

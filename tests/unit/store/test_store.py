@@ -2,16 +2,18 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from runner.errors import DiskFull, ProofError, RigError, UsageError
+from runner.errors import DiskFull, Interrupted, ProofError, RigError, UsageError
 from runner.schema.arm import Arm
 from runner.schema.base import digest
 from runner.schema.history import GENESIS, HistoryRecord
 from runner.schema.run import RunLock, State
-from runner.store.files import append_line, read_lines, write_atomic
+from runner.store.files import append_line, locked, read_lines, write_atomic
 from runner.store.history import History
 from runner.store.rundir import RunDir, find_run
 from runner.store.space import check_space
@@ -150,3 +152,14 @@ def test_a_run_is_found_by_its_beginning(tmp_path: Path) -> None:
         find_run(tmp_path, "2026")
     with pytest.raises(UsageError, match="there is no run 'x'"):
         find_run(tmp_path, "x")
+
+
+def test_waiting_for_a_lock_ends_at_a_wish_to_stop(tmp_path: Path) -> None:
+    stop, went = threading.Event(), time.monotonic()
+    with locked(tmp_path / "lock"):
+        threading.Timer(0.2, stop.set).start()
+        with pytest.raises(Interrupted, match="another process holds"), locked(tmp_path / "lock", stop):
+            raise AssertionError("it was held")
+    assert time.monotonic() - went < 10
+    with locked(tmp_path / "lock", threading.Event()):
+        pass

@@ -1,0 +1,43 @@
+"""What a command leaves running could still write its report: it is ended, and named, before anything is fetched."""
+
+from __future__ import annotations
+
+from runner.sandbox.box import Box, BoxDead, ToolMissing
+
+# A second of grace for what is just ending. Zombies write nothing.
+_LOOK = """
+tries=0
+while pgrep -r D,R,S,T,t -u "$1" >/dev/null && [ $tries -lt 10 ]; do sleep 0.1; tries=$((tries + 1)); done
+pgrep -l -r D,R,S,T,t -u "$1" | cut -d ' ' -f 2- || true
+"""
+_FULL = "(as many as may be)"
+_STUBBORN = "(cannot be ended)"
+
+
+def end_survivors(box: Box, user: str) -> tuple[str, ...]:
+    """End every process of ``user`` (``uid:gid``); the names of those that did not end by themselves.
+
+    Where they cannot be ended one by one, the box is: what it holds is then lost.
+    """
+    uid = user.partition(":")[0]
+    try:
+        names = _look(box, uid)
+        if not names:
+            return ()
+        # As that user, to everybody at once: nothing can fork faster.
+        box.exec(["sh", "-c", "kill -KILL -1"], timeout_s=20, user=user)
+        if not _look(box, uid):
+            return tuple(sorted(set(names)))
+    except ToolMissing:  # no room for one more process
+        names = [_FULL]
+    except BoxDead:
+        return (_STUBBORN,)
+    box.kill()
+    return tuple(sorted({*names, _STUBBORN}))
+
+
+def _look(box: Box, uid: str) -> list[str]:
+    done = box.exec(["sh", "-c", _LOOK, "look", uid], timeout_s=20, user="0:0")
+    if not done.ok:
+        return [_FULL]
+    return done.stdout.decode("utf-8", "backslashreplace").split("\n")[:-1]

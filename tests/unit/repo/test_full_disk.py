@@ -1,0 +1,37 @@
+"""A host's disk that fills up while a branch is taken over is the host's failure, never the contestant's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from runner.errors import DiskFull
+from runner.hostgit import git
+from runner.repo import Mirror, TreeLimits
+from tests.support.small_disk import small_disk
+
+REF = "refs/heads/bench/x"
+
+
+def test_a_mirror_on_a_full_disk(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    git(["init", "-q", "--initial-branch=base", str(source)])
+    (source / "a").write_text("a")
+    who = {"GIT_AUTHOR_NAME": "c", "GIT_AUTHOR_EMAIL": "c", "GIT_COMMITTER_NAME": "c", "GIT_COMMITTER_EMAIL": "c"}
+    for content in (b"a", os.urandom(3 << 20)):
+        (source / "b").write_bytes(content)
+        git(["add", "."], git_dir=source / ".git", cwd=source)
+        git(["commit", "-qm", "x"], git_dir=source / ".git", cwd=source, extra=who)
+    bundle = tmp_path / "x.bundle"
+    git(["update-ref", REF, "HEAD"], git_dir=source / ".git")
+    git(["bundle", "create", "-q", str(bundle), REF], git_dir=source / ".git")
+    base = git(["rev-parse", "HEAD~1"], git_dir=source / ".git").decode().strip()
+    with small_disk(tmp_path / "disk", 2) as disk:
+        mirror, _ = Mirror.create(disk / "mirror.git", source, base)
+        with pytest.raises(DiskFull, match="no space left to take a branch over") as caught:
+            mirror.import_bundle(bundle, REF, TreeLimits())
+    assert (caught.value.cause, caught.value.grade) == ("rig", False)
+    there, _ = Mirror.create(tmp_path / "mirror.git", source, base)
+    assert there.import_bundle(bundle, REF, TreeLimits()) == there.head(REF)
