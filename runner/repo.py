@@ -6,6 +6,7 @@ contestant could write.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import shutil
@@ -99,6 +100,10 @@ class Mirror:
         message = b"Baseline\n"
         return self.git("commit-tree", tree, stdin=message, **FIXED_IDENTITY).decode().strip()
 
+    def tree_id(self, commit: str) -> str:
+        """The object id of the commit's tree."""
+        return self.git("rev-parse", f"{commit}^{{tree}}").decode().strip()
+
     def commit_tree(self, tree: str, parent: str, message: str) -> str:
         """A commit of the runner's own (fixed author and date) on ``parent``."""
         out = self.git("commit-tree", tree, "-p", parent, stdin=f"{message}\n".encode(), **FIXED_IDENTITY)
@@ -114,14 +119,36 @@ class Mirror:
         for name, (mode, content) in files.items():
             blob = self.git("hash-object", "-w", "--stdin", stdin=content).strip()
             lines.append(b"%s %s\t%s" % (mode.encode(), blob, prefix + name))
+        return self.commit_tree(self._tree_of(commit, lines), commit, message)
+
+    def overlaid(self, commit: str, overlay: Mapping[bytes, tuple[str, bytes] | None], message: str) -> str:
+        """A commit with paths replaced (None removes one), as ``tar`` lays it out; itself where nothing differs."""
+        files = self.tree(commit)
+        there = {f.blob for f in files}
+        lines = [b"%s %s\t%s" % (f.mode.encode(), f.blob.encode(), f.path)
+                 for f in files if not shadowed(f.path, overlay)]  # fmt: skip
+        for path, replacement in overlay.items():
+            if replacement is not None:
+                mode, content = replacement
+                name = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+                if name not in there:
+                    name = self.git("hash-object", "-w", "--stdin", stdin=content).decode().strip()
+                blob = name.encode()
+                lines.append(b"%s %s\t%s" % (mode.encode(), blob, path))
+        tree = self._tree_of(commit, lines)
+        if tree == self.git("rev-parse", f"{commit}^{{tree}}").decode().strip():
+            return commit
+        return self.commit_tree(tree, commit, message)
+
+    def _tree_of(self, commit: str, lines: Sequence[bytes]) -> str:
+        """A tree of index lines (mode, blob, path)."""
         index = self.path / f"folder.{commit[:12]}.{os.urandom(4).hex()}.index"
         more = {"GIT_INDEX_FILE": str(index)}
         try:
             git(["update-index", "-z", "--index-info"], git_dir=self.path, extra=more, stdin=b"\0".join(lines) + b"\0")
-            tree = git(["write-tree"], git_dir=self.path, extra=more).decode().strip()
+            return git(["write-tree"], git_dir=self.path, extra=more).decode().strip()
         finally:
             index.unlink(missing_ok=True)
-        return self.commit_tree(tree, commit, message)
 
     def import_bundle(self, bundle: Path, ref: str, limits: TreeLimits) -> str:
         """Fetch exactly one full ref out of a bundle that a contestant could have shaped; returns the head.

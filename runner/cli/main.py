@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from runner.cli import doctor, look, new, run, space, validate
+from runner.cli import doctor, foreign, look, new, rescore, run, space, validate
 from runner.cli.entry import run_app
 from runner.cli.score import score_app
 
@@ -25,6 +25,8 @@ app.command("new")(new.new)
 app.command("list")(look.list_runs)
 app.command("show")(look.show)
 app.command("verify")(look.verify)
+app.command("rescore")(rescore.rescore)
+app.command("import")(foreign.import_rows)
 app.command("checkout")(space.checkout)
 app.command("prune")(space.prune)
 app.command("sweep")(space.sweep)

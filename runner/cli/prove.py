@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Self
 
 from rich.console import Console
 
+from runner.lab.kit import Kit
 from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
 from runner.registry.frozen import freeze
 from runner.report.format import duration
 from runner.sandbox.engine import connect
 from runner.sandbox.reaper import sweep
-from runner.schema.certificate import Certificate, Claim
+from runner.schema.certificate import Certificate, Claim, Reliability
 from runner.validate.certify import certify, store
+from runner.validate.reliability import measure_reliability, store_reliability
 
 
 class Proof:
@@ -44,22 +46,37 @@ class Proof:
     def prove(self, *, freeze: bool, seed: int) -> Certificate:
         """Raises ConfigError for a registry that cannot be used, RigError where the rig fails."""
         started = time.monotonic()
-        benchmark = load_benchmark(self._registry, self._name)
         if freeze:
             _freeze(self._registry, self._name)
+        with self._working() as kit:
+            self._certificate = certify(kit, self._log, self._tell, seed=seed)
+        self._path = store(kit, self._certificate)
+        self._seconds = time.monotonic() - started
+        return self._certificate
+
+    def measure(self, runs: int) -> Reliability:
+        """How often the reference passes each gate; kept beside the benchmark's files."""
+        with self._working() as kit:
+            measured = measure_reliability(kit, runs, self._log)
+        path = store_reliability(kit, measured)
+        shown = ", ".join(f"{name} {p.passed}/{p.runs}" for name, p in measured.gates.items())
+        self._console.print(f"{self._name}: {shown}; {path}", markup=False, highlight=False, soft_wrap=True)
+        return measured
+
+    @contextmanager
+    def _working(self) -> Iterator[Kit]:
+        """The benchmark's kit, while a spinner turns and Ctrl-C ends what runs."""
+        benchmark = load_benchmark(self._registry, self._name)
         sweep(self._engine)
         kit = prepare_kit(self._engine, benchmark, self._log)
         previous = {n: signal.signal(n, _stopper(kit.cancel.set)) for n in (signal.SIGINT, signal.SIGTERM)}
         try:
             self._status.start()
-            self._certificate = certify(kit, self._log, self._tell, seed=seed)
+            yield kit
         finally:
             self._status.stop()
             for number, handler in previous.items():
                 signal.signal(number, handler)
-        self._path = store(kit, self._certificate)
-        self._seconds = time.monotonic() - started
-        return self._certificate
 
     def print_result(self, *, matrix: bool) -> None:
         certificate = self._certificate

@@ -18,6 +18,7 @@ from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
 from runner.registry.frozen import check_frozen
 from runner.repo import check_baseline
+from runner.report.lookup import named, unrecorded
 from runner.sandbox.engine import connect
 from runner.sandbox.reaper import sweep
 from runner.schema.run import RunResult
@@ -70,6 +71,8 @@ class Session:
         """All jobs, everything about them checked before anything is started."""
         drafts = [self._arms.draft(model, harness=harness, effort=effort) for model in models]
         History(self.benchmark.runs_dir.parent).verify()  # a broken chain is said before hours are spent
+        for lost in unrecorded(self.benchmark.index):
+            self._view.note(f"{named(lost)} is sealed but has no row: bench verify --mend appends it")
         swept = sweep(self._engine)
         if swept.removed:
             self._view.note(f"removed {swept.removed} objects that dead controllers had left behind")

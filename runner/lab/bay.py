@@ -7,6 +7,7 @@ database but a sealed copy of the seeded one is dropped before the next begins.
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from queue import SimpleQueue
 from types import TracebackType
@@ -16,7 +17,8 @@ from runner.errors import RigError
 from runner.lab.check import Check, CheckResult, check_in_pod
 from runner.lab.kit import Kit
 from runner.repo import Mirror
-from runner.sandbox.pod import Pod
+from runner.sandbox.box import Box
+from runner.sandbox.pod import WORK, Pod
 
 _DEADLINE_S = 6 * 3600.0
 _PSQL = [
@@ -43,6 +45,9 @@ CREATE DATABASE "{name}" TEMPLATE bench_seed OWNER "{user}";
 """
 
 
+_EMPTY = ["find", WORK, "-mindepth", "1", "-delete"]
+
+
 class Bay:
     """A context manager; not for several threads at once: one bay per worker."""
 
@@ -50,6 +55,7 @@ class Bay:
         self._kit, self._mirror, self._run_id = kit, mirror, run_id
         self._pod = Pod(kit.engine, kit.lab_spec(run_id, _DEADLINE_S))
         self._used = False
+        self._janitor: Box | None = None
 
     def __enter__(self) -> Self:
         self._pod.__enter__()
@@ -69,10 +75,24 @@ class Bay:
 
     def run(self, check: Check) -> CheckResult:
         """As ``run_check``, in this bay. Raises RigError where the sandbox failed."""
-        if self._used and self._pod.spec.service is not None:
-            self._sql(_RESET)
+        if self._used:
+            self._renew()
         self._used = True
         return check_in_pod(self._kit, self._pod, self._mirror, check)
+
+    def _renew(self) -> None:
+        steps = [self._empty, *([lambda: self._sql(_RESET)] if self._pod.spec.service is not None else [])]
+        with ThreadPoolExecutor(len(steps)) as together:
+            for step in [together.submit(step) for step in steps]:
+                step.result()
+
+    def _empty(self) -> None:
+        """The work tree, whoever owns what in it and whatever its folders' modes forbid to others."""
+        if self._janitor is None or not self._janitor.alive():
+            self._janitor = self._pod.trusted(read_only=False)
+        done = self._janitor.exec(_EMPTY, timeout_s=120)
+        if not done.ok:
+            raise RigError(f"the work tree could not be emptied: {done.stderr.decode('utf-8', 'replace').strip()}")
 
     def _sql(self, text: str) -> None:
         service, box = self._pod.spec.service, self._pod.database

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -43,6 +43,7 @@ class Check:
     container that is fetched afterwards, ``evidence`` are files that are kept as they are, beside ``output``; ``more``
     is appended to the command's arguments. ``oracle_dir`` is a folder of the host that lies at /oracle, where only the
     oracle can read it; the tree then belongs to the contestant's user. ``image`` is the kit's image to run in.
+    ``repeat`` numbers checks that are to be made anew although nothing differs.
     """
 
     commit: str
@@ -55,6 +56,7 @@ class Check:
     more: Sequence[str] = ()
     oracle_dir: Path | None = None
     image: str = "benchmark"
+    repeat: int = 0
 
 
 @dataclass(frozen=True)
@@ -83,15 +85,23 @@ class CheckResult:
         return f"exit {self.exit_code}"
 
 
-def protected_check(kit: Kit, mirror: Mirror, baseline: str, check: Check, *, run_id: str) -> CheckResult:
-    """``run_check`` on a contestant's commit, with all that it may not change as the baseline has it.
+Place = Callable[[Check], CheckResult]
+"""Somewhere to carry out checks: a pod for each, or bays that many share."""
+
+
+def protected_check(
+    kit: Kit, mirror: Mirror, baseline: str, check: Check, *, run_id: str, place: Place | None = None
+) -> CheckResult:
+    """A check of a contestant's commit, with all that it may not change as the baseline has it; in a pod of its own
+    unless ``place`` is another.
 
     A setup that fails there is a failed check: it was proven on the baseline, in the same images.
     """
     entry = kit.benchmark.entry
     overlay = protected_overlay(mirror, baseline, check.commit, entry.protected, entry.scope_allowlist)
     try:
-        return run_check(kit, mirror, _with_overlay(check, overlay), run_id=run_id)
+        laid = _with_overlay(check, overlay)
+        return place(laid) if place else run_check(kit, mirror, laid, run_id=run_id)
     except SetupFails as error:
         if check.commit == baseline:
             raise

@@ -14,7 +14,7 @@ from runner.lab.kit import Kit
 from runner.registry.benchmark import Benchmark
 from runner.sandbox.baseimage import ensure_base, ensure_trusted
 from runner.sandbox.engine import Engine
-from runner.sandbox.images import Image, ImageSpec, ensure
+from runner.sandbox.images import Image, ImageSpec, ensure, find_image
 from runner.schema.entry import ImageBuild
 from runner.schema.run import ImageUse
 
@@ -30,14 +30,16 @@ def images_folder() -> Path:
     raise ConfigError("the runner's Dockerfiles are missing", "install it again, or run it from its checkout")
 
 
-def prepare_kit(engine: Engine, benchmark: Benchmark, log: Log) -> Kit:
-    """Build what is not there yet; unchanged content builds nothing. Raises BuildError."""
+def prepare_kit(engine: Engine, benchmark: Benchmark, log: Log, *, image: str | None = None) -> Kit:
+    """Build what is not there yet; unchanged content builds nothing. ``image``: an image of the engine's to use in the
+    place of the benchmark's own. Raises BuildError, and ConfigError for an ``image`` that is not there.
+    """
     folder = images_folder()
     base = ensure_base(engine, log=log)
     images = {"base": ImageUse(tag=base.tag, id=base.id, source=f"{base.source}: {base.detail}")}
 
     def build(role: str, name: str, context: Path, parent: str, spec: ImageBuild | None = None) -> Image:
-        image = ensure(
+        made = ensure(
             engine,
             ImageSpec(
                 name=name,
@@ -48,13 +50,18 @@ def prepare_kit(engine: Engine, benchmark: Benchmark, log: Log) -> Kit:
             ),
             log=log,
         )
-        images[role] = ImageUse(tag=image.tag, id=image.id)
-        return image
+        images[role] = ImageUse(tag=made.tag, id=made.id)
+        return made
 
     build("trusted", "bench/trusted", folder / "trusted", base.tag)
-    if benchmark.entry.image:
-        image = benchmark.entry.image
-        build("benchmark", f"bench/{benchmark.id}", benchmark.path(image.context), base.tag, image)
+    own = benchmark.entry.image
+    if image:
+        found = find_image(engine, image)
+        if found is None:
+            raise ConfigError(f"the engine has no image {image!r}", f"docker pull {image}, or build it")
+        images["benchmark"] = ImageUse(tag=image, id=found)
+    elif own:
+        build("benchmark", f"bench/{benchmark.id}", benchmark.path(own.context), base.tag, own)
     else:
         images["benchmark"] = images["base"]
     criterion = benchmark.entry.criterion

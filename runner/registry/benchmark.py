@@ -10,6 +10,7 @@ from pathlib import Path
 from runner.errors import ConfigError
 from runner.registry.carry import read_carried
 from runner.registry.load import pick, read_entries
+from runner.registry.milestones import plan_milestones
 from runner.schema.base import digest
 from runner.schema.entry import Entry
 
@@ -32,7 +33,7 @@ class Benchmark:
 
     def path(self, relative: str) -> Path:
         """A path the entry names, beside the registry."""
-        return self.home / relative
+        return beside(self.home, relative)
 
     @property
     def runs_dir(self) -> Path:
@@ -47,29 +48,46 @@ class Benchmark:
         return (self.source / self.entry.workspaces_dir).resolve()
 
 
-def load_benchmark(index: Path, benchmark: str) -> Benchmark:
-    """Read, check and resolve one entry.
+def beside(home: Path, relative: str) -> Path:
+    """A path relative to the folder of the index or, where nothing is there, to the top of the repository that holds
+    the index (the seed's way for ``mutations_dir``).
+    """
+    here = home / relative
+    if here.exists():
+        return here
+    top = next((folder for folder in (home, *home.parents) if (folder / ".git").exists()), home)
+    there = top / relative
+    return there if there.exists() else here
 
-    Raises UsageError for an unknown id and ConfigError for a named file or folder that is not there,
-    an empty milestone list or a milestone file that appears nowhere.
+
+def load_benchmark(index: Path, benchmark: str, source: Path | None = None) -> Benchmark:
+    """Read, check and resolve one entry; ``source`` stands in for its ``source_repo`` (a clone to be scored).
+
+    An entry without ``milestones`` gets them from its plan, by ``milestones_glob`` at the baseline. Raises UsageError
+    for an unknown id and ConfigError for a named file or folder that is not there, or a plan without milestones.
     """
     index = index.resolve()
     entry = pick(read_entries(index), benchmark, index)
     home = index.parent
-    source = (home / Path(entry.source_repo).expanduser()).resolve()
+    source = (source or home / Path(entry.source_repo).expanduser()).resolve()
     if not source.is_dir():
         raise ConfigError(f"{index}: {entry.id}: source_repo: there is no folder {source}")
     if not entry.milestones:
-        raise ConfigError(
-            f"{index}: {entry.id}: milestones: the list is empty", "a plan without milestones has nothing to measure"
-        )
+        pages = plan_milestones(source, entry)
+        if not pages:
+            raise ConfigError(
+                f"{index}: {entry.id}: milestones: the list is empty, and {entry.milestones_glob} finds none beside "
+                f"{entry.plan} at the baseline",
+                "a plan without milestones has nothing to measure",
+            )
+        entry = entry.model_copy(update={"milestones": pages})
     files: dict[str, str] = {}
     for key, relative in _named(entry):
-        path = home / relative
+        path = beside(home, relative)
         if not path.exists():
             raise ConfigError(f"{index}: {entry.id}: {key}: there is no {path}")
         for found in _walk(path):
-            files[found.relative_to(home).as_posix() if found.is_relative_to(home) else str(found)] = file_hash(found)
+            files[Path(os.path.relpath(found, home)).as_posix()] = file_hash(found)
     carried = read_carried(source, entry.carry)
     files |= {f"carry:{name}": hashlib.sha256(content).hexdigest() for name, content in carried.items()}
     return Benchmark(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runner.report import format as fmt
+from runner.schema.identity import Said
 from runner.schema.run import RunLock, RunResult
 from runner.schema.score import Component, Composite, Gate, Score
 
@@ -25,14 +26,18 @@ def write_detail(lock: RunLock, result: RunResult, scores: Sequence[Score], cell
         _layer("Mutation kills", "mutations", scores, why_not),
         "## Process profile",
         _attempts(result),
+        _figures("process", scores),
+        "## Identity",
+        _identity(result),
         "## Cost",
         _cost(result),
+        _figures("cost", scores),
         "## Composites",
         _composite("code", result.code, result.outcome),
         _components(result.components),
         _composite("agentic", result.agentic, result.outcome),
         "## Review",
-        f"`{result.review.text()}`: {result.review.reason or result.review.source}",
+        _reviews(result, scores),
         "## History row",
         f"| {' | '.join(cells)} |\n|{'|'.join(' --- ' for _ in cells)}|\n| {' | '.join(cells.values())} |",
     ]
@@ -54,11 +59,28 @@ def _frontmatter(lock: RunLock, result: RunResult) -> str:
             f"outcome: {result.outcome}",
             f"code: {number(result.code)}",
             f"agentic: {number(result.agentic)}",
-            "review: null",
+            f"review: {_review(result)}",
             f"status: {'done' if result.outcome not in ('invalid', 'cancelled') else result.outcome}",
             "---",
         ]
     )
+
+
+def _review(result: RunResult) -> str:
+    value = result.review.value
+    return fmt.grade(value) if isinstance(value, (int, float)) and result.outcome == "pass" else "null"
+
+
+def _reviews(result: RunResult, scores: Sequence[Score]) -> str:
+    """The mean, then every reviewer's grade and how far they are apart."""
+    if result.outcome != "pass":
+        return "`-` (a run that did not pass has no score)"
+    score = next((s for s in scores if s.layer == "review"), None)
+    head = f"`{_review(result)}`: {result.review.reason or result.review.source}"
+    if score is None:
+        return head
+    rows = [[name, cell.text(), cell.reason or cell.source or ""] for name, cell in score.figures.items()]
+    return f"{head}\n\n{fmt.table(['', 'value', 'source'], rows)}"
 
 
 def _summary(lock: RunLock, result: RunResult) -> str:
@@ -111,6 +133,43 @@ def _layer(title: str, layer: str, scores: Sequence[Score], why_not: str) -> str
     return f"## {title}\n\n" + ("\n".join(lines) or f"`-`: {score.reason}")
 
 
+def _figures(layer: str, scores: Sequence[Score]) -> str:
+    """Every figure of a layer, with where it comes from or why it is not there."""
+    score = next((s for s in scores if s.layer == layer), None)
+    if score is None:
+        return "Not measured."
+    lines = ["| figure | value | source, or why not |", "| --- | --- | --- |"]
+    for name, cell in score.figures.items():
+        lines.append(f"| {name} | {cell.text()} | {(cell.reason or cell.source or '-').replace('|', '/')} |")
+    return "\n".join(lines)
+
+
+def _identity(result: RunResult) -> str:
+    """Requested, logged, on the wire; with the line that says so."""
+    record = result.identity
+    if record is None:
+        return "Not recorded."
+
+    def said(one: Said) -> str:
+        if one.value is None:
+            return f"- ({one.reason})" if one.reason else "-"
+        where = f" ({one.evidence.file}:{one.evidence.line})" if one.evidence else ""
+        return f"`{one.value}`{where}{f', {one.reason}' if one.reason else ''}".replace("|", "/")
+
+    lines = ["| | requested | logged | on the wire | agree |", "| --- | --- | --- | --- | --- |"]
+    for name, facet in record.facets.items():
+        agree = "-" if facet.agrees is None else "yes" if facet.agrees else "NO"
+        lines.append(f"| {name} | {said(facet.requested)} | {said(facet.logged)} | {said(facet.on_wire)} | {agree} |")
+    lines.append("")
+    lines.append(
+        f"Effective effort `{record.effort}` (normalized {record.effort_normalized}, from {record.effort_provenance}); "
+        f"mode {record.mode}, {record.orchestration}, by {record.delegation}."
+    )
+    if record.confounds:
+        lines.append(f"Comparisons with this run are {', '.join(record.confounds)}.")
+    return "\n".join(lines)
+
+
 def _attempts(result: RunResult) -> str:
     lines = [
         "| milestone | attempt | ended | verify | cause | steps that stand | time |",
@@ -155,6 +214,8 @@ def _components(components: Sequence[Component]) -> str:
     lines = ["| component | kind | weight | earned | how |", "| --- | --- | --- | --- | --- |"]
     for c in components:
         earned = "-" if c.earned is None else f"{c.earned:.2f}"
+        if c.judged:
+            earned += f" ({c.judged:.2f} of them by a judge's votes)"
         lines.append(
             f"| {c.id} | {c.kind} | {c.weight:g} | {earned} | {(c.reason or c.arithmetic).replace('|', '/')} |"
         )

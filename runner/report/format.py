@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 from runner.schema.ledger import Usage
-from runner.schema.run import AttemptRecord
+from runner.schema.run import AttemptRecord, RunResult
 
 
 def rounded(value: float, places: int) -> str:
@@ -44,6 +44,15 @@ def cache(value: Usage) -> str:
     return f"in {count(value.cache_read)} out {count(value.cache_write)}"
 
 
+def effort(result: RunResult) -> str:
+    """What was asked for; where log or wire say something else, that as well: the row is then effort-confounded."""
+    asked = result.arm.effort if result.arm.effort != "unknown" else "-"
+    facet = result.identity.facets.get("effort") if result.identity else None
+    if facet is None or facet.agrees is not False:
+        return asked
+    return f"{asked} (log {facet.logged.value or 'silent'}, wire {facet.on_wire.value or 'silent'})"
+
+
 def attempts(records: list[AttemptRecord]) -> str:
     """Counted attempts per milestone, ``1/2/1``; none at all is ``0``."""
     per: dict[str, int] = {}
@@ -51,3 +60,24 @@ def attempts(records: list[AttemptRecord]) -> str:
         if record.counted:
             per[record.milestone] = per.get(record.milestone, 0) + 1
     return "/".join(str(n) for n in per.values()) or "0"
+
+
+def grade(value: float) -> str:
+    """A mean of grades: two decimals, half up, without a trailing zero but for ``4.0``."""
+    return str(float(rounded(value, 2)))
+
+
+def stall(count: int | None, milliseconds: float) -> str:
+    """Time lost to stalls and their number, ``4m40s (6)``; none at all is ``0s``, not measured ``-``."""
+    if count is None:
+        return "-"
+    return f"{duration(milliseconds / 1000)} ({count})" if count else "0s"
+
+
+def table(columns: list[str], rows: list[list[str]]) -> str:
+    """A markdown table; a ``|`` or a line break in a cell cannot break it."""
+
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(c.replace("|", "\\|").replace("\n", " ") for c in cells) + " |"
+
+    return "\n".join([line(columns), line(["---"] * len(columns)), *map(line, rows)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from runner.report import format as fmt
+from runner.schema.cell import Cell
 from runner.schema.run import RunResult
 from runner.schema.score import Composite
 
@@ -16,12 +17,12 @@ def row(result: RunResult, *, report: str, series: str) -> dict[str, str]:
         "model": f"`{result.arm.model}`",
         "provider": result.arm.provider,
         "orch": result.arm.orchestration,
-        "effort": result.arm.effort if result.arm.effort != "unknown" else "-",
+        "effort": fmt.effort(result),
         "outcome": result.outcome,
         "att": fmt.attempts(result.attempts),
         "code": _score(result.code) if scored else "-",
         "agentic": _score(result.agentic) if scored else "-",
-        "review": result.review.text() if scored else "-",
+        "review": _review(result.review) if scored else "-",
         "diff": "-" if result.diff_lines is None else str(result.diff_lines),
         "tokens": "-" if tokens is None else fmt.tokens(tokens),
         "cache": "-" if tokens is None else fmt.cache(tokens),
@@ -35,7 +36,15 @@ def row(result: RunResult, *, report: str, series: str) -> dict[str, str]:
         "sample": str(result.sample),
         "available": f"{result.code.available:g}/{result.code.total:g}" if scored else "-",
         "series": series[:12],
+        "rubric": result.rubric[:12] if result.rubric else "-",
+        "revision": str(result.revision),
     }
+
+
+def _review(cell: Cell) -> str:
+    if isinstance(cell.value, (int, float)):
+        return fmt.grade(cell.value)
+    return "pending" if (cell.reason or "").startswith("pending") else "-"
 
 
 def _score(composite: Composite) -> str:

@@ -20,7 +20,7 @@ class Arm(Strict):
     effort: str = "unknown"
     mode: Literal["single_agent", "multi_agent", "adaptive", "unknown"] = "single_agent"
     orchestration: str = "direct"
-    delegation: Literal["milestone", "plan"] = "milestone"
+    delegation: Literal["milestone", "plan", "unknown"] = "milestone"
     role: Literal["treatment", "control"] = "treatment"
 
     @property

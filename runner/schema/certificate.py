@@ -18,6 +18,29 @@ class Claim(Strict):
     evidence: dict[str, Any] = {}
 
 
+class Passes(Strict):
+    """How often one gate of the reference passed."""
+
+    runs: int
+    passed: int
+
+
+class Reliability(Strict):
+    """Measured once, beside the frozen files: how often the reference passes each gate. ``machine`` in a few words."""
+
+    schema_: Literal["bench/reliability/1"] = "bench/reliability/1"
+    benchmark: str
+    benchmark_hash: str
+    date: str
+    machine: str
+    gates: dict[str, Passes]
+
+    @property
+    def holds(self) -> bool:
+        """Each gate passed 199 times of 200, or in the same proportion."""
+        return all(200 * gate.passed >= 199 * gate.runs for gate in self.gates.values())
+
+
 class Certificate(Strict):
     """All claims of one benchmark on one set of images; ``proven`` when every claim holds."""
 

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from runner.schema.base import Strict
+from runner.schema.layers import CostSettings, ProcessSettings
 
 ProviderTool = Literal[
     "web_search",
@@ -54,7 +55,7 @@ SEED_COLUMNS = [
     "report",
     "comment",
 ]
-EXTRA_COLUMNS = ["harness", "delegation", "sample", "available", "series"]
+EXTRA_COLUMNS = ["harness", "delegation", "sample", "available", "series", "rubric", "revision"]
 
 
 class Command(Strict):
@@ -162,13 +163,50 @@ class Band(Strict):
     zero: float
 
 
+AGENTIC_PARTS = ("attempts", "rebaseline", "tool_discipline", "churn")
+PENALTIES = ("retry", "rebaseline", "malformed", "loop", "death")
+THRESHOLDS = ("wildcard", "churn")
+
+
 class Weights(Strict):
-    """``code``: parts ``gates`` and ``corpus`` (as the seed), ``prerequisites`` and ``criterion`` for runner-1."""
+    """``code``: parts ``gates`` and ``corpus`` (as the seed), ``prerequisites`` and ``criterion`` for runner-1.
+
+    ``agentic``: points per part; ``penalties``: points off per incident; ``thresholds``: bands of ratios. The seed's
+    flat keys (``churn_full_max``, ``churn_zero_min``) are read as the band ``churn``.
+    """
 
     code: dict[str, dict[str, float]] = {}
     agentic: dict[str, float] = {}
     penalties: dict[str, float] = {}
     thresholds: dict[str, Band] = {}
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _flat_keys_are_bands(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            return value
+        found = {k: v for k, v in value.items() if isinstance(v, (dict, Band))}
+        flat = {k: v for k, v in value.items() if k not in found}
+        for name in THRESHOLDS:
+            ends = [flat.pop(f"{name}_{end}", None) for end in ("full_max", "zero_min")]
+            if ends != [None, None]:
+                if None in ends:
+                    raise ValueError(f"{name}_full_max and {name}_zero_min belong together")
+                found[name] = {"full": ends[0], "zero": ends[1]}
+        return found | flat
+
+    @model_validator(mode="after")
+    def _known_names(self) -> Self:
+        named = (("agentic", self.agentic, AGENTIC_PARTS), ("penalties", self.penalties, PENALTIES),
+                 ("thresholds", self.thresholds, THRESHOLDS))  # fmt: skip
+        for key, given, known in named:
+            unknown = sorted(set(given) - set(known))
+            if unknown:
+                raise ValueError(f"{key}: unknown name {unknown[0]!r}; known: {', '.join(known)}")
+        for name, band in self.thresholds.items():
+            if band.full >= band.zero:
+                raise ValueError(f"thresholds.{name}: full ({band.full:g}) must lie below zero ({band.zero:g})")
+        return self
 
 
 class Criterion(Strict):
@@ -221,8 +259,8 @@ class Entry(Strict):
     runs_dir: str = "runs"
     reports_dir: str = "reports"
     history_columns: list[str] = SEED_COLUMNS
-    process: dict[str, object] = {}
-    cost: dict[str, object] = {}
+    process: ProcessSettings = ProcessSettings()
+    cost: CostSettings = CostSettings()
     weights: Weights = Weights()
 
     formula: Literal["seed-1", "runner-1"] = "seed-1"
@@ -259,6 +297,13 @@ class Entry(Strict):
         if len(set(columns)) != len(columns):
             raise ValueError("a column is named twice")
         return columns
+
+    @field_validator("baseline", mode="before")
+    @classmethod
+    def _quoted_commit(cls, value: object) -> object:
+        if isinstance(value, (int, float)):
+            raise ValueError("YAML reads this commit id as a number: put it in quotes")
+        return value
 
     @field_validator("branch_scheme", "workspace_scheme")
     @classmethod

@@ -30,7 +30,22 @@ class HistoryRecord(Strict):
     """Hash of the certificate that proved the benchmark, where it was proven."""
     columns: list[str] = []
     cells: dict[str, str]
+    revision: int = 1
+    """1: as it was scored when it ran; a later one is another scoring of the same branch, and the row that counts."""
+    scorer_version: str | None = None
+    rubric: str | None = None
+    """Hash of rubric, prompt and reviewers, where the row has a review."""
+    provenance: Literal["local_test", "published_document"] = "local_test"
+    """``published_document``: somebody else's row, read from a table; comparable with its like alone, never scored."""
+    citation: str | None = None
+    """Of a foreign row: the file it was read from, its hash and the line."""
+    effort_evidence: str | None = None
+    """Of a foreign row: where its effort stands, or that the source states none."""
     hash: str = ""
+
+    @property
+    def foreign(self) -> bool:
+        return self.provenance == "published_document"
 
     def sealed(self) -> HistoryRecord:
         return self.model_copy(update={"hash": self.expected_hash()})

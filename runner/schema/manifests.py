@@ -28,13 +28,16 @@ class PatchManifest(Strict):
 
 
 class Expectation(Strict):
-    """Where a solution must land. Percentages and points are closed ranges; ``criterion_failed``: in any repeat."""
+    """Where a solution must land; what is not named is not measured. Percentages and points are closed ranges;
+    ``criterion_failed``: in any of ``criterion_repeats`` (default: the registry's).
+    """
 
     outcome: str | None = Field(None, pattern=r"^(pass|fail@M\d{2,})$")
     gates: dict[str, bool] = {}
     killed: tuple[float, float] | None = None
     code: tuple[float, float] | None = None
     criterion_failed: list[str] | None = None
+    criterion_repeats: int | None = Field(None, ge=1)
     unusable: Literal["red", "flaky", "placebo", "empty"] | None = None
 
 

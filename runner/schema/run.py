@@ -7,6 +7,7 @@ from typing import Any, Literal
 from runner.schema.arm import Arm
 from runner.schema.base import Strict
 from runner.schema.cell import Cell
+from runner.schema.identity import IdentityRecord
 from runner.schema.ledger import Usage
 from runner.schema.score import Component, Composite
 
@@ -98,12 +99,45 @@ class RunResult(Strict):
     agentic: Composite
     review: Cell
     freeze: Cell
+    identity: IdentityRecord | None = None
     revision: int = 1
+    rubric: str | None = None
+    """Hash of rubric, prompt and reviewers that ``review`` rests on."""
 
 
 class Manifest(Strict):
-    """Hashes of every file of the run directory, itself named in the history chain."""
+    """Hashes of every file of one revision of a run, itself named in the history chain. ``previous``: the hash of the
+    manifest of the revision before.
+    """
 
     schema_: Literal["bench/manifest/1"] = "bench/manifest/1"
     run_id: str
     files: dict[str, str]
+    revision: int = 1
+    previous: str | None = None
+
+
+class Change(Strict):
+    """One cell, gate or component that came out differently, and what explains it."""
+
+    what: str
+    before: str
+    after: str
+    why: str
+
+
+class Revision(Strict):
+    """``revisions/N/revision.json``: by what a stored branch was scored again, and what changed."""
+
+    schema_: Literal["bench/revision/1"] = "bench/revision/1"
+    run_id: str
+    revision: int
+    kind: Literal["rescore", "review"]
+    at: str
+    scorer_version: str
+    runner_version: str
+    benchmark_hash: str
+    series: str
+    images: dict[str, str]
+    columns: list[str]
+    changes: list[Change]

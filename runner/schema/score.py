@@ -29,6 +29,7 @@ class Component(Strict):
     """One weighted line of a layer. ``earned`` null leaves the denominator (the rig's fault, never the model's).
 
     A ``prerequisite`` earns nothing: the share of its weight that is missing is taken from all points (runner-1).
+    ``judged``: the part of ``earned`` that rests on a judge's mapping and not on anything that was executed.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Component(Strict):
     earned: float | None
     arithmetic: str
     reason: str | None = None
+    judged: float | None = None
 
 
 class Score(Strict):

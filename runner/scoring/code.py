@@ -7,8 +7,8 @@ from typing import Literal
 
 from runner.schema.entry import Band, Entry
 from runner.schema.score import Component, Score
-from runner.scoring.corpus import Form, Recall
-from runner.scoring.fold import band_share, points, unmeasured
+from runner.scoring.corpus import Form, Tally
+from runner.scoring.fold import band_share, cents, points, unmeasured
 
 _WILDCARD_BAND = Band(full=0.05, zero=0.3)
 
@@ -21,7 +21,7 @@ class Corpus:
     """
 
     form: Form
-    recall: Recall | None
+    recall: Tally | None
     mutation: tuple[int, int] | None
     unusable: str | None = None
 
@@ -46,7 +46,8 @@ def _gates(
         if gate is None or gate.passed is None:
             component = unmeasured(f"{part}.{name}", weight, (gate.reason if gate else None) or why_not)
         else:
-            component = points(f"{part}.{name}", weight, float(gate.passed), "passed" if gate.passed else "failed")
+            said = f"pass: {weight:g}" if gate.passed else "fail: 0"
+            component = points(f"{part}.{name}", weight, float(gate.passed), said)
         components.append(component.model_copy(update={"kind": kind}))
     return components
 
@@ -59,7 +60,7 @@ def _criterion(entry: Entry, gates: Score | None, why_not: str) -> list[Componen
     gate = next((g for g in gates.gates if g.id == "criterion"), None) if gates else None
     if gate is None or gate.share is None:
         return [unmeasured("criterion.cases", weight, (gate.reason if gate else None) or why_not)]
-    return [points("criterion.cases", weight, gate.share, f"{gate.share:.3f} of the counted cases")]
+    return [points("criterion.cases", weight, gate.share, f"{gate.share:.3f} of the counted cases x {weight:g}")]
 
 
 def _corpus(entry: Entry, corpus: Corpus | None, why_not: str) -> list[Component]:
@@ -75,44 +76,61 @@ def _corpus(entry: Entry, corpus: Corpus | None, why_not: str) -> list[Component
         elif corpus.unusable:
             components.append(points(f"corpus.{name}", weight, 0.0, corpus.unusable))
         else:
-            components.append(points(f"corpus.{name}", weight, *found))
+            judged = {"judged": weight * found.judged} if found.judged else {}
+            part = points(f"corpus.{name}", weight, found.share, f"{found.of} x {weight:g}")
+            components.append(part.model_copy(update=judged))
     return components
 
 
-Shares = dict[str, tuple[float, str]]
+@dataclass(frozen=True)
+class Share:
+    """A part (0 to 1) of a component's weight, of what; ``judged``: how much of it a judge's votes decided."""
+
+    share: float
+    of: str
+    judged: float = 0.0
 
 
-def _seed_shares(entry: Entry, corpus: Corpus) -> Shares:
-    """As published; a corpus that asserts nothing earns nothing for its form."""
-    out: Shares = {}
+def _seed_shares(entry: Entry, corpus: Corpus) -> dict[str, Share]:
+    """As published; a corpus that asserts nothing earns nothing for its form.
+
+    The seed rounds the share of four-channel cases to hundredths of a percent and the ratio to four decimals first.
+    """
+    out: dict[str, Share] = {}
     form, recall = corpus.form, corpus.recall
     if corpus.mutation is not None:
         killed, total = corpus.mutation
-        out["mutation"] = (killed / total if total else 0.0, f"{killed}/{total} killed")
+        out["mutation"] = Share(killed / total if total else 0.0, f"{killed}/{total} mutants killed")
     if recall is not None:
-        share = recall.share or 0.0
-        out["recall"] = (share, f"{len(recall.matched)}/{recall.total} by {recall.source}")
+        votes = f", {recall.judged} of them by votes" if recall.judged else ""
+        said = f"{recall.matched}/{recall.total} etalon cases by {recall.source}{votes}"
+        total = recall.total or 1
+        out["recall"] = Share(recall.matched / total, said, recall.judged / total)
         if recall.gaps_total:
-            out["gaps"] = (
-                len(recall.gaps_matched) / recall.gaps_total,
-                f"{len(recall.gaps_matched)}/{recall.gaps_total}",
-            )
-    four = form.four_channel_share
-    out["four_channel"] = (four or 0.0, f"{form.four_channel_cases}/{form.case_count} cases")
-    ratio = form.wildcard_line_ratio
+            gaps = f"{recall.gaps_matched}/{recall.gaps_total} gap cases"
+            out["gaps"] = Share(
+                recall.gaps_matched / recall.gaps_total, gaps, recall.judged_gaps / recall.gaps_total
+            )  # fmt: skip
+    if not form.channels:
+        return out
+    four = float(cents(100 * (form.four_channel_share or 0.0))) / 100
+    out["four_channel"] = Share(four, f"{form.four_channel_cases}/{form.case_count} cases")
     band = entry.weights.thresholds.get("wildcard", _WILDCARD_BAND)
-    out["wildcard"] = (
-        0.0 if ratio is None else band_share(band, ratio),
-        "no asserted line" if ratio is None else f"{ratio:.4f}",
-    )
+    if form.wildcard_line_ratio is None:
+        out["wildcard"] = Share(0.0, "no asserted line")
+    else:
+        ratio = round(form.wildcard_line_ratio, 4)
+        said = f"wildcard line ratio {ratio:g} against band {band.full:g} to {band.zero:g}"
+        out["wildcard"] = Share(band_share(band, ratio), said)
     return out
 
 
-def _runner_shares(entry: Entry, corpus: Corpus) -> Shares:
+def _runner_shares(entry: Entry, corpus: Corpus) -> dict[str, Share]:
     """Form counts in proportion to recall: a tidy corpus that notices nothing is worth nothing."""
     out = _seed_shares(entry, corpus)
     recalled = (corpus.recall.share if corpus.recall else None) or 0.0
     for name in ("four_channel", "wildcard"):
-        share, arithmetic = out[name]
-        out[name] = (share * recalled, f"{arithmetic} x recall {recalled:.3f}")
+        if name in out:
+            found = out[name]
+            out[name] = Share(found.share * recalled, f"{found.of} x recall {recalled:.3f}")
     return out

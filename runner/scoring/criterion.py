@@ -27,9 +27,9 @@ class Verdict:
 
 
 def judge_criterion(branch: Branch, repeats: int | None = None) -> list[Verdict]:
-    """Run the criterion ``repeats`` times (default: the registry's), one fresh pod each."""
-    entry = branch.kit.benchmark.entry
-    return [_judge(branch, number) for number in range(1, (repeats or entry.criterion_repeats) + 1)]
+    """Run the criterion ``repeats`` times (default: the branch's, or the registry's), each on a fresh database."""
+    wanted = repeats or branch.repeats or branch.kit.benchmark.entry.criterion_repeats
+    return [_judge(branch, number) for number in range(1, wanted + 1)]
 
 
 def counted_share(criterion: Criterion, verdicts: Sequence[Verdict]) -> float:
@@ -54,6 +54,7 @@ def _judge(branch: Branch, number: int) -> Verdict:
         evidence=criterion.evidence,
         oracle_dir=benchmark.path(criterion.dir),
         image="criterion" if criterion.image else "benchmark",
+        repeat=number,
     )
     result = branch.judge(check)
     report = read_junit(result.report)

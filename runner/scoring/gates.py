@@ -2,46 +2,75 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 
-from runner.lab.tree import protected_overlay
+from runner.lab.text import shown
 from runner.schema.run import AttemptRecord
 from runner.schema.score import Gate, Score
 from runner.scoring import SCORER_VERSION
 from runner.scoring.branch import Branch
 from runner.scoring.criterion import counted_share, judge_criterion
+from runner.scoring.plan import plan_gate
 from runner.scoring.scope import scope_gate
 from runner.scoring.suite import Suite, folder_cases
 
 
-def measure_gates(branch: Branch, attempts: Sequence[AttemptRecord] | None, announce: Callable[[Gate], None]) -> Score:
-    """All gates the registry has commands for; a gate without its command is null with the reason.
-
-    ``attempts`` null: the branch was not developed under this runner, so the milestones gate is null.
+@dataclass(frozen=True)
+class Given:
+    """What gates know besides the branch. ``attempts`` null: it was not developed under this runner. ``plan``: then
+    the milestones are judged by the pages of the plan and by their verifies on the branch's head.
     """
-    gates = []
-    for gate in _gates(branch, attempts):
-        announce(gate)
-        gates.append(gate)
-    return Score(layer="gates", scorer_version=SCORER_VERSION, gates=gates)
+
+    attempts: Sequence[AttemptRecord] | None = None
+    plan: bool = False
 
 
-def _gates(branch: Branch, attempts: Sequence[AttemptRecord] | None) -> Iterator[Gate]:
-    entry = branch.kit.benchmark.entry
-    yield scope_gate(branch.mirror, branch.baseline, branch.head, entry.scope_allowlist)
-    yield (
-        _milestones(branch, attempts)
-        if attempts is not None
-        else Gate(
-            id="milestones", passed=None, evidence={}, evidence_class="files", reason="no run stands behind this branch"
-        )
+def measure_gates(
+    branch: Branch,
+    attempts: Sequence[AttemptRecord] | None,
+    announce: Callable[[Gate], None],
+    only: Collection[str] | None = None,
+    *,
+    plan: bool = False,
+    order: Sequence[str] = (),
+    workers: int = 1,
+) -> Score:
+    """All gates the registry has commands for (or those named by ``only``); one without its command is null with the
+    reason. Scope is judged first, from commits alone, before anything of the branch is run. ``order`` (default: the
+    table's) and ``workers`` (gates side by side) change how long it takes, never what is found.
+    """
+    given = Given(attempts, plan)
+    found: dict[str, Gate] = {}
+
+    def judge(name: str) -> None:
+        found[name] = GATES[name](branch, given)
+        announce(found[name])
+
+    wanted = [name for name in (*order, *(g for g in GATES if g not in order)) if only is None or name in only]
+    rest = [name for name in wanted if name != "scope"]
+    if "scope" in wanted:
+        judge("scope")
+    with ThreadPoolExecutor(workers, thread_name_prefix="gate") as pool:
+        for done in [pool.submit(judge, name) for name in rest]:
+            done.result()
+    return Score(layer="gates", scorer_version=SCORER_VERSION, gates=[found[g] for g in GATES if g in found])
+
+
+def _scope(branch: Branch, given: Given) -> Gate:
+    return scope_gate(branch.mirror, branch.baseline, branch.head, branch.entry.scope_allowlist)
+
+
+def _milestones_gate(branch: Branch, given: Given) -> Gate:
+    if given.attempts is not None:
+        return _milestones(branch, given.attempts)
+    if given.plan:
+        return plan_gate(branch)
+    return Gate(
+        id="milestones", passed=None, evidence={}, evidence_class="files", reason="no run stands behind this branch"
     )
-    yield _command(branch, "ci")
-    yield _command(branch, "e2e")
-    yield _determinism(branch)
-    yield _unit_deleted(branch)
-    yield _behaviour(branch)
-    yield _criterion(branch)
 
 
 def _milestones(branch: Branch, attempts: Sequence[AttemptRecord]) -> Gate:
@@ -67,15 +96,16 @@ def _missing(gate: str, key: str) -> Gate:
     )  # fmt: skip
 
 
-def _command(branch: Branch, name: str) -> Gate:
+def _command(name: str, branch: Branch, given: Given) -> Gate:
     command = branch.kit.benchmark.entry.commands.get(name)
     if command is None:
         return _missing(name, f"commands.{name}")
-    result = branch.check(command, f"gate-{name}")
-    return Gate(id=name, passed=result.passed, evidence={"ended": result.why()}, evidence_class="in-process")
+    result = branch.verdict(command, f"gate-{name}")
+    evidence = {"command": shown(command), "ended": result.why()}
+    return Gate(id=name, passed=result.passed, evidence=evidence, evidence_class="in-process")
 
 
-def _determinism(branch: Branch) -> Gate:
+def _determinism(branch: Branch, given: Given) -> Gate:
     """The update command, declared deterministic, ends with 0 and leaves every file as it was."""
     command = branch.kit.benchmark.entry.commands.get("e2e_update")
     if command is None:
@@ -86,7 +116,7 @@ def _determinism(branch: Branch) -> Gate:
     return Gate(
         id="determinism",
         passed=result.passed and not changed,
-        evidence={"ended": result.why(), "rewritten": changed},
+        evidence={"command": shown(command), "ended": result.why(), "rewritten": changed},
         evidence_class="in-process",
     )
 
@@ -100,7 +130,7 @@ def _ignored_by_baseline(branch: Branch) -> Callable[[str], bool]:
     return spec.match_file
 
 
-def _unit_deleted(branch: Branch) -> Gate:
+def _unit_deleted(branch: Branch, given: Given) -> Gate:
     """The superseded tests are gone, and so is every reference to them."""
     entry = branch.kit.benchmark.entry
     if entry.unit_file is None:
@@ -110,19 +140,18 @@ def _unit_deleted(branch: Branch) -> Gate:
     return Gate(
         id="unit_deleted",
         passed=not present and not hits,
-        evidence={"present": present, "references": hits},
+        evidence={"file": entry.unit_file, "present": present, "token": entry.unit_grep, "references": hits},
         evidence_class="files",
     )
 
 
-def _behaviour(branch: Branch) -> Gate:
+def _behaviour(branch: Branch, given: Given) -> Gate:
     """The hidden etalon against the branch's own program: every etalon case passes (black-box where the command is)."""
     entry = branch.kit.benchmark.entry
     if entry.etalon_dir is None or entry.mutations is None or entry.cases_dir is None:
         return _missing("behaviour", "etalon_dir")
     cases = folder_cases(branch.kit.benchmark.path(entry.etalon_dir))
-    overlay = protected_overlay(branch.mirror, branch.baseline, branch.head, entry.protected, entry.scope_allowlist)
-    suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(overlay))
+    suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(branch.overlay), place=branch.place)
     result = suite.run(branch.head)
     passed = result.ended == "green" and set(result.executed or entry.etalon_cases) == set(entry.etalon_cases)
     black_box = entry.command(entry.mutations.command).oracle
@@ -134,7 +163,7 @@ def _behaviour(branch: Branch) -> Gate:
     )
 
 
-def _criterion(branch: Branch) -> Gate:
+def _criterion(branch: Branch, given: Given) -> Gate:
     """The hidden success criterion passes in every repeat, each on a fresh server and database."""
     criterion = branch.kit.benchmark.entry.criterion
     if criterion is None:
@@ -150,3 +179,16 @@ def _criterion(branch: Branch) -> Gate:
         evidence_class="black-box" if criterion.command.oracle else "in-process",
         reason=unmeasured[0] if unmeasured else None,
     )  # fmt: skip
+
+
+GATES: dict[str, Callable[[Branch, Given], Gate]] = {
+    "scope": _scope,
+    "milestones": _milestones_gate,
+    "ci": partial(_command, "ci"),
+    "e2e": partial(_command, "e2e"),
+    "determinism": _determinism,
+    "unit_deleted": _unit_deleted,
+    "behaviour": _behaviour,
+    "criterion": _criterion,
+}
+"""In the order in which they are stored and, unless somebody asks for another one, judged."""

@@ -2,85 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 
+from pydantic import ValidationError
+
+from runner.errors import ConfigError
 from runner.lab.bay import Bays
-from runner.lab.tree import Overlay, protected_overlay
 from runner.registry.benchmark import Benchmark
 from runner.registry.manifests import patch_entries
 from runner.schema.cell import Cell
+from runner.schema.mapping import CaseMapping
 from runner.schema.score import Score
 from runner.scoring import SCORER_VERSION
 from runner.scoring.branch import Branch
 from runner.scoring.code import Corpus
-from runner.scoring.corpus import Form, Recall, form_of, recall_by_behaviour, recall_by_name
+from runner.scoring.corpus import Recall, form_of, recall_of
 from runner.scoring.mutations import Mutant, Sweep, Sweeper
 from runner.scoring.patches import patch_set, reference_commit
-from runner.scoring.readers import reader
-from runner.scoring.suite import Cases, Suite, cases_of
+from runner.scoring.readers import Case, reader
+from runner.scoring.suite import Cases, Suite, SuiteResult, cases_of
 
 
 @dataclass(frozen=True)
 class CorpusResult:
-    """``sweep`` is null for a benchmark without mutations."""
+    """``sweep`` (over the faults) is null for a benchmark without mutations."""
 
     corpus: Corpus
     sweep: Sweep | None
     scores: list[Score]
+    cases: list[Case]
+    recall: Recall | None
 
 
-def measure_corpus(branch: Branch, announce: Callable[[str], None], side_by_side: int) -> CorpusResult | None:
+def measure_corpus(
+    branch: Branch,
+    announce: Callable[[str], None],
+    side_by_side: int,
+    *,
+    mapping: CaseMapping | None = None,
+    whole: bool = False,
+    faults: bool = True,
+    run: bool = True,
+) -> CorpusResult | None:
     """The corpus of the branch's head, or null where the benchmark has none to measure."""
     entry = branch.kit.benchmark.entry
     if entry.cases_dir is None:
         return None
     cases = cases_of(branch.mirror, branch.head, entry.cases_dir)
-    return measure_cases(branch, cases, announce, side_by_side)
+    return measure_cases(
+        branch, cases, announce, side_by_side, mapping=mapping, whole=whole, faults=faults, run=run
+    )  # fmt: skip
 
 
-def measure_cases(branch: Branch, cases: Cases, announce: Callable[[str], None], side_by_side: int) -> CorpusResult:
-    """The same for any set of cases (a graded corpus of the benchmark's own)."""
+def measure_cases(
+    branch: Branch,
+    cases: Cases,
+    announce: Callable[[str], None],
+    side_by_side: int,
+    *,
+    mapping: CaseMapping | None = None,
+    whole: bool = False,
+    faults: bool = True,
+    run: bool = True,
+) -> CorpusResult:
+    """The same for any set of cases (a graded corpus of the benchmark's own). ``mapping``: a judge's votes, for recall
+    that nothing better can measure; ``whole``: every case on every mutant; without ``faults`` only the probes are
+    judged, without ``run`` nothing is run and the form and names of the cases are all that is measured.
+    """
     benchmark = branch.kit.benchmark
     entry = benchmark.entry
-    found = reader(entry.case_reader)({name.decode("utf-8", "backslashreplace"): c for name, (_, c) in cases.items()})
+    read = reader(entry.case_reader)
+    files = {name.decode("utf-8", "backslashreplace"): c for name, (_, c) in cases.items()}
+    sweep = None
+    if entry.mutations is not None and run:
+        sweep = _sweep(branch, cases, side_by_side, announce, whole=whole, faults=faults)
+    found = read(files, sweep.control.executed or () if sweep else ())
     form = form_of(found)
-    if entry.mutations is None:
-        recall = (
-            recall_by_name([c.name for c in found], entry.etalon_cases, entry.gap_cases) if entry.etalon_cases else None
-        )
-        corpus = Corpus(form, recall, None)
-        return CorpusResult(corpus, None, [_corpus_score(corpus, form, recall)])
-    probes, faults = patch_set(benchmark, entry.probes_dir), patch_set(benchmark, entry.mutations_dir)
-    sweep = _sweep(branch, cases, side_by_side, announce)
-    probe_names = {p.name for p in probes}
-    by_set = _split(sweep, probe_names)
-    recall = (
-        recall_by_behaviour(by_set[0], probe_of(benchmark), entry.etalon_cases, entry.gap_cases)
-        if probes
-        else recall_by_name([c.name for c in found], entry.etalon_cases, entry.gap_cases)
-    )
-    total = len(faults)  # one that only the contestant's edits broke stays in it, as survived
-    corpus = Corpus(form, recall, (by_set[1].killed, total) if faults else None, sweep.unusable)
-    return CorpusResult(corpus, sweep, [_corpus_score(corpus, form, recall), _mutation_score(by_set[1], total)])
+    unusable = (sweep.unusable if sweep else None) or (None if found else "the corpus is empty")
+    if sweep is None:
+        recall = _recall(benchmark, found, None, mapping)
+        corpus = Corpus(form, recall.tally if recall else None, None, unusable)
+        return CorpusResult(corpus, None, [_corpus_score(corpus, recall)], found, recall)
+    probe_names = {p.name for p in patch_set(benchmark, entry.probes_dir)}
+    on_probes, on_faults = _split(sweep, probe_names)
+    recall = _recall(benchmark, found, on_probes, mapping)
+    total = len(patch_set(benchmark, entry.mutations_dir))  # one that the contestant's edits broke stays in it
+    corpus = Corpus(form, recall.tally if recall else None, (on_faults.killed, total) if total else None, unusable)
+    scores = [_corpus_score(corpus, recall), _mutation_score(on_faults, total, unusable)]
+    return CorpusResult(corpus, on_faults, scores, found, recall)
 
 
-def _sweep(branch: Branch, cases: Cases, side_by_side: int, announce: Callable[[str], None]) -> Sweep:
+def _recall(
+    benchmark: Benchmark, found: Sequence[Case], probes: Sweep | None, mapping: CaseMapping | None
+) -> Recall | None:
+    entry = benchmark.entry
+    if not entry.etalon_cases:
+        return None
+    return recall_of(
+        [c.name for c in found], entry.etalon_cases, entry.gap_cases,
+        sweep=probes, probe_of=probe_of(benchmark) if entry.probes_dir else None, mapping=mapping,
+    )  # fmt: skip
+
+
+def _sweep(
+    branch: Branch, cases: Cases, side_by_side: int, announce: Callable[[str], None], *, whole: bool, faults: bool
+) -> Sweep:
     benchmark, mirror = branch.kit.benchmark, branch.mirror
     entry = benchmark.entry
     assert entry.mutations is not None
+    if not cases:
+        return Sweep(SuiteResult("no-tests", executed=(), detail="the corpus is empty"))
     target = entry.mutations.target
     reference = reference_commit(benchmark, mirror, branch.baseline) if target == "reference" else branch.baseline
-    program = branch.head if target == "branch" else reference
+    # What the branch may not change is the baseline's before anything is mutated: restored afterwards, it would undo
+    # the mutation itself wherever the program lies outside the allowlist.
+    program = mirror.overlaid(branch.head, branch.overlay, "restored") if target == "branch" else reference
     controls = {"the frozen baseline": branch.baseline} if "baseline" in entry.mutations.controls else {}
-    patches = patch_set(benchmark, entry.probes_dir) + patch_set(benchmark, entry.mutations_dir)
-    with Bays(branch.kit, mirror, branch.run_id, side_by_side) as bays:
-        protected: Overlay = {}
-        if target == "branch":
-            protected = protected_overlay(mirror, branch.baseline, branch.head, entry.protected, entry.scope_allowlist)
-        suite = Suite(branch.kit, mirror, cases, branch.run_id, dict(protected), place=bays.run)
+    patches = patch_set(benchmark, entry.probes_dir) + (patch_set(benchmark, entry.mutations_dir) if faults else [])
+    with ExitStack() as stack:
+        place = branch.place
+        if place is None:
+            place = stack.enter_context(Bays(branch.kit, mirror, branch.run_id, side_by_side)).run
+        suite = Suite(branch.kit, mirror, cases, branch.run_id, place=place)
         sweeper = Sweeper(suite, program, target == "branch", side_by_side, announce)
-        return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls)
+        return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls, whole=whole)
+
+
+def read_mapping(path: Path) -> CaseMapping:
+    """A judge's votes. Raises ConfigError naming what cannot be used."""
+    try:
+        return CaseMapping.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise ConfigError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}",
+                          "docs/reference/records.md shows the format") from None  # fmt: skip
 
 
 def _split(sweep: Sweep, probes: set[str]) -> tuple[Sweep, Sweep]:
@@ -98,7 +159,8 @@ def probe_of(benchmark: Benchmark) -> dict[str, str]:
     return {e.killers[0]: e.id for e in entries if len(e.killers) == 1}
 
 
-def _corpus_score(corpus: Corpus, form: Form, recall: Recall | None) -> Score:
+def _corpus_score(corpus: Corpus, recall: Recall | None) -> Score:
+    form = corpus.form
     figures = {
         "case_count": Cell.of(form.case_count, "files"),
         "four_channel_cases": Cell.of(form.four_channel_cases, "files"),
@@ -118,10 +180,13 @@ def _corpus_score(corpus: Corpus, form: Form, recall: Recall | None) -> Score:
         if recall is None
         else Cell.of(", ".join(recall.unmatched) or "none", recall.source),
     }
+    if recall is not None and recall.agreement is not None:
+        figures["judged"] = Cell.of(", ".join(recall.judged) or "none", "judge")
+        figures["agreement"] = Cell.of(recall.agreement, "judge")
     return Score(layer="corpus", scorer_version=SCORER_VERSION, figures=figures, reason=corpus.unusable)
 
 
-def _mutation_score(sweep: Sweep, total: int) -> Score:
+def _mutation_score(sweep: Sweep, total: int, unusable: str | None) -> Score:
     figures = {
         "control": Cell.of(sweep.control.ended, "lab"),
         "killed": Cell.of(f"{sweep.killed}/{total}", "lab"),
@@ -130,4 +195,4 @@ def _mutation_score(sweep: Sweep, total: int) -> Score:
     for verdict in ("survived", "timeout", "invalid", "not-applicable"):
         names = [m.name for m in sweep.mutants if m.verdict == verdict]
         figures[verdict] = Cell.of(", ".join(names) or "none", "lab")
-    return Score(layer="mutations", scorer_version=SCORER_VERSION, figures=figures, reason=sweep.unusable)
+    return Score(layer="mutations", scorer_version=SCORER_VERSION, figures=figures, reason=unusable)

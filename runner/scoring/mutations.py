@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from runner.repo import Mirror
@@ -18,15 +18,19 @@ from runner.scoring.suite import Suite, SuiteResult
 
 Verdict = Literal["killed", "survived", "not-applicable", "timeout", "invalid"]
 
+_AGAIN = 100  # repeats from here on ask whether a red result is one that flips
+
 
 @dataclass(frozen=True)
 class Mutant:
-    """One patch's verdict, with the cases that noticed it."""
+    """One patch's verdict, with the cases that noticed it; ``flips``: the same corpus then let it pass."""
 
     name: str
     verdict: Verdict
     killed_by: tuple[str, ...] = ()
     detail: str = ""
+    flips: bool = False
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,10 +52,14 @@ class Sweep:
     def unusable(self) -> str | None:
         """Why no kill counts, as far as the contestant caused it; None where kills count."""
         for name, result in [("the frozen program", self.control), *self.extra.items()]:
+            if result.flips:
+                return f"the corpus is flaky: on {name} first {result.ended}, then green{_named(result)}"
             if result.ended != "green":
                 return f"the corpus is not green on {name}: {result.ended}{_named(result)}"
         if self.after is not None and self.after.ended != "green":
             return f"the corpus is flaky: green before the sweep, {self.after.ended} after it{_named(self.after)}"
+        if flips := [m.name for m in self.placebos if m.flips]:
+            return f"the corpus is flaky: on {', '.join(flips)}, which changes no behaviour, first red, then green"
         if self.bitten:
             return f"the corpus fails on patches that change no behaviour: {', '.join(self.bitten)}"
         return None
@@ -90,21 +98,30 @@ class Sweeper:
         if sweep.unusable:
             return sweep
         with ThreadPoolExecutor(self.side_by_side) as pool:
-            quiet = list(pool.map(lambda p: self._one(p, whole=False), placebos))
+            quiet = list(pool.map(self._placebo, placebos))
             sweep = Sweep(control, None, (), tuple(quiet), extra)
             if sweep.unusable:
                 return sweep
             mutants = list(pool.map(lambda p: self._one(p, whole=whole), patches))
-        return Sweep(control, self._control(self.program), tuple(mutants), tuple(quiet), extra)
+        return Sweep(control, self._control(self.program, repeat=1), tuple(mutants), tuple(quiet), extra)
 
-    def _control(self, commit: str) -> SuiteResult:
-        result = self.suite.run(commit)
+    def _control(self, commit: str, repeat: int = 0) -> SuiteResult:
+        result = self.suite.run(commit, repeat=repeat)
         if result.ended == "timeout":
-            result = self.suite.run(commit)
+            result = self.suite.run(commit, repeat=repeat)
+        if result.ended == "red":
+            result = replace(result, flips=self.suite.run(commit, repeat=repeat + _AGAIN).ended == "green")
         self.announce(f"control: {result.ended}")
         return result
 
-    def _one(self, patch: Patch, *, whole: bool) -> Mutant:
+    def _placebo(self, patch: Patch) -> Mutant:
+        """One that is taken for a fault is run once more: a corpus that then passes is flaky, not guessing."""
+        found = self._one(patch, whole=False)
+        if found.verdict != "killed":
+            return found
+        return replace(found, flips=self._one(patch, whole=False, repeat=_AGAIN).verdict == "survived")
+
+    def _one(self, patch: Patch, *, whole: bool, repeat: int = 0) -> Mutant:
         mirror: Mirror = self.suite.mirror
         try:
             commit = apply_patch(mirror, self.program, patch.content(), patch.name)
@@ -112,10 +129,10 @@ class Sweeper:
             if not self.own_program:
                 raise
             return Mutant(patch.name, "not-applicable", detail=error.what)
-        result = self.suite.run(commit, first_kill=not whole)
+        result = self.suite.run(commit, first_kill=not whole, repeat=repeat)
         if result.ended == "timeout":  # a slow machine must not look like a kill: once more, and only then believed
-            result = self.suite.run(commit, first_kill=not whole)
-        mutant = _verdict(patch.name, result)
+            result = self.suite.run(commit, first_kill=not whole, repeat=repeat)
+        mutant = replace(_verdict(patch.name, result), exit_code=result.exit_code)
         self.announce(f"{patch.name}: {mutant.verdict}")
         return mutant
 

@@ -53,7 +53,7 @@ def apply_patch(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
         tree = git(["write-tree"], git_dir=mirror.path, extra=more).decode().strip()
     finally:
         index.unlink(missing_ok=True)
-    if tree == mirror.git("rev-parse", f"{commit}^{{tree}}").decode().strip():
+    if tree == mirror.tree_id(commit):
         raise PatchFails(f"{message} changes nothing")
     return mirror.commit_tree(tree, commit, message)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from runner.errors import ConfigError
-from runner.lab.check import Check, CheckResult, run_check
+from runner.lab.check import Check, CheckResult, Place, run_check
 from runner.lab.kit import Kit
 from runner.lab.tree import Overlay
 from runner.repo import Mirror
@@ -23,12 +23,16 @@ Cases = Mapping[bytes, tuple[str, bytes]]
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """``red`` always names at least one failed case; ``invalid``: it failed, but no case says so."""
+    """``red`` always names at least one failed case; ``invalid``: it failed, but no case says so. ``flips``: run again
+    with nothing changed it was green.
+    """
 
     ended: Ended
     failed: tuple[str, ...] = ()
     executed: tuple[str, ...] | None = None
     detail: str = ""
+    flips: bool = False
+    exit_code: int | None = None
 
 
 def cases_of(mirror: Mirror, commit: str, cases_dir: str) -> Cases:
@@ -57,10 +61,13 @@ class Suite:
     cases: Cases
     run_id: str
     protected: Overlay = field(default_factory=dict)
-    place: Callable[[Check], CheckResult] | None = None
+    place: Place | None = None
 
-    def run(self, program: str, *, first_kill: bool = False, more: tuple[str, ...] = ()) -> SuiteResult:
-        """Raises RigError where the sandbox failed, ConfigError where the registry names no corpus."""
+    def run(self, program: str, *, first_kill: bool = False, repeat: int = 0) -> SuiteResult:
+        """``first_kill`` stops at the first case that fails, where the registry says how.
+
+        Raises RigError where the sandbox failed, ConfigError where the registry names no corpus.
+        """
         entry = self.kit.benchmark.entry
         if entry.mutations is None or entry.cases_dir is None:
             raise ConfigError(f"{self.kit.benchmark.id} names no mutations.command or no cases_dir")
@@ -71,7 +78,8 @@ class Suite:
             command,
             overlay=self._overlay(program, entry.cases_dir),
             report=entry.mutations.report,
-            more=(*stop, *more),
+            more=stop,
+            repeat=repeat,
         )
         place = self.place or (lambda check: run_check(self.kit, self.mirror, check, run_id=self.run_id))
         return judge(place(check), entry.mutations)
@@ -86,6 +94,10 @@ class Suite:
 
 def judge(result: CheckResult, mutations: Mutations) -> SuiteResult:
     """What a run of the corpus says: exit code and named cases have to agree; "no tests" is no verdict."""
+    return replace(_judged(result, mutations), exit_code=result.exit_code)
+
+
+def _judged(result: CheckResult, mutations: Mutations) -> SuiteResult:
     if result.timed_out:
         return SuiteResult("timeout", detail="timed out")
     if result.oom:

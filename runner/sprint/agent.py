@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from runner.errors import RigError
@@ -15,13 +16,16 @@ from runner.gateway.limits import Caps
 from runner.gateway.providers import Provider
 from runner.harness.base import Harness, HarnessPlan, Request, guard_version, under_folders
 from runner.lab.check import CONTESTANT
+from runner.prices import Price, price
 from runner.sandbox.box import Box, ExecResult
+from runner.sandbox.peek import Peek
 from runner.sandbox.pod import GATEWAY_PORT
 from runner.sandbox.transfer import NotCopied
 from runner.schema.arm import Arm
 from runner.schema.cell import Cell
-from runner.schema.ledger import LedgerTotals
+from runner.schema.ledger import LedgerTotals, Usage
 from runner.schema.run import RunLock
+from runner.sprint.lookout import Lookout
 from runner.sprint.worker import Door, Facts, Task, Work
 from runner.store.rundir import RunDir
 
@@ -78,8 +82,10 @@ class AgentContestant:
         )  # fmt: skip
         env = way_out(door.token) if self._egress else {}
         try:
-            yield Door(AgentWorker(self._gateway, door, self._harness, self._provider, self._arm, lock.run_id, env),
-                       door.socket_dir)  # fmt: skip
+            worker = AgentWorker(
+                self._gateway, door, self._harness, self._provider, self._arm, lock.run_id, run, env
+            )  # fmt: skip
+            yield Door(worker, door.socket_dir)
         finally:
             self._totals = door.close()
 
@@ -87,7 +93,10 @@ class AgentContestant:
         totals = self._totals
         if totals is None:
             reason = "the run ended before its model was asked"
-            return Facts(tokens=None, tokens_reason=reason, requests=None, models_served=[], cost=Cell.none(reason))
+            return Facts(
+                tokens=None, tokens_reason=reason, requests=None, models_served=[], cost=Cell.none(reason),
+                by_list=self._by_list,
+            )  # fmt: skip
         metered = totals.answered + totals.cut > totals.unmetered
         silent = "" if metered else "no answer said how many tokens it took"
         return Facts(
@@ -96,7 +105,15 @@ class AgentContestant:
             requests=totals.requests,
             models_served=totals.models_served,
             cost=self._cost(totals),
+            by_list=self._by_list,
         )
+
+    def _by_list(self, model: str, usage: Usage, at: datetime) -> Price:
+        rates = self._provider.options(self._arm.model).rates
+        return price(
+            model, usage, at, catalogue=self._provider.price, free=self._provider.free,
+            rates=None if rates is None else rates.model_dump(),
+        )  # fmt: skip
 
     def _cost(self, totals: LedgerTotals) -> Cell:
         if totals.price_usd is None:
@@ -116,11 +133,12 @@ class AgentWorker:
         provider: Provider,
         arm: Arm,
         run_id: str,
+        run: RunDir,
         env: Mapping[str, str] | None = None,
     ) -> None:
         self._env = dict(env or {})
         self._gateway, self._door, self._harness = gateway, door, harness
-        self._provider, self._arm, self._run_id = provider, arm, run_id
+        self._provider, self._arm, self._run_id, self._run = provider, arm, run_id, run
 
     def work(self, task: Task) -> Work:
         label = f"{task.milestone.id}-{task.number}"
@@ -138,6 +156,7 @@ class AgentWorker:
         )
         _place(task.box, plan)
         self._gateway.begin_attempt(self._run_id, label)
+        lookout = self._lookout(task, label)
         try:
             done = task.box.exec(
                 plan.argv, timeout_s=task.wall_s, cwd=plan.cwd, user=CONTESTANT, stdin=plan.stdin or b"",
@@ -146,11 +165,22 @@ class AgentWorker:
                 cancel=Stop(task.cancel, self._door.capped),
             )  # fmt: skip
         finally:
-            task.box.kill("been ended after the attempt")
-            totals = self._gateway.end_attempt(self._run_id)
+            try:
+                task.box.kill("been ended after the attempt")
+                totals = self._gateway.end_attempt(self._run_id)
+            finally:
+                lookout.stop()  # the attic has one user at a time
             _collect(task, plan)
         spoke = self._gateway.totals(self._run_id).answered > 0
         return judge_end(done, totals, task, self._last_words(task.logs), spoke=spoke)
+
+    def _lookout(self, task: Task, label: str) -> Lookout:
+        if task.attic is None:
+            raise RigError("nobody can look at the contestant's work")
+        peek = Peek(task.attic, base=task.head, exclude=[f"/{name}" for name in task.carried])
+        lookout = Lookout(peek, self._run.ledger, label, self._run.add_look)
+        lookout.start()
+        return lookout
 
     def _last_words(self, logs: Path) -> str:
         text = (logs / "stderr.txt").read_text(encoding="utf-8", errors="backslashreplace").strip()

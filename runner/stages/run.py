@@ -18,7 +18,6 @@ from runner.lab.kit import Kit
 from runner.repo import Mirror
 from runner.sandbox.pod import Pod
 from runner.schema.arm import Arm
-from runner.schema.base import digest
 from runner.schema.run import Cause, RunLock, RunResult, StateName
 from runner.scoring.branch import Branch
 from runner.scoring.gates import measure_gates
@@ -26,7 +25,7 @@ from runner.scoring.layers import measure_corpus
 from runner.sprint.brief import templates_hash
 from runner.sprint.driver import Progress, Sprint
 from runner.sprint.worker import Contestant
-from runner.stages.conclude import Measured, publish, write_result
+from runner.stages.conclude import Measured, publish, series_for, write_result
 from runner.store.certificates import proof_of
 from runner.store.clock import new_run_id
 from runner.store.files import disk_error
@@ -83,7 +82,7 @@ def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener)
     if state == "done":
         run.state("done")
     run.event("run_end", outcome=result.outcome, detail=result.detail)
-    publish(kit, run, lock, result)  # seals the run: nothing is written into its folder afterwards
+    publish(kit.benchmark, run)  # seals the run: nothing is written into its folder afterwards
     return result
 
 
@@ -134,7 +133,7 @@ def _prepare(kit: Kit, order: Order, on_event: Listener) -> tuple[RunDir, Mirror
         runner_version=__version__,
         formula=entry.formula,
         templates=templates_hash(),
-        series=digest([benchmark.hash, entry.formula, templates_hash(), order.arm.harness_version, limits]),
+        series=series_for(benchmark.hash, entry.formula, templates_hash(), order.arm.harness_version, limits),
         engine=kit.engine_facts(),
         certificate=proof_of(benchmark.runs_dir, benchmark.id, benchmark.hash),
     )

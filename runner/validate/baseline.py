@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.lab.check import Check, run_check
+from runner.lab.check import Check
 from runner.lab.text import plain
 from runner.schema.certificate import Claim
 from runner.scoring.criterion import judge_criterion
@@ -11,7 +11,7 @@ from runner.validate.bench import Bench
 
 def prove_baseline_claims(bench: Bench) -> list[Claim]:
     entry = bench.kit.benchmark.entry
-    ci = run_check(bench.kit, bench.mirror, Check(bench.baseline, entry.commands["ci"]), run_id=bench.run_id)
+    ci = bench.place(Check(bench.baseline, entry.commands["ci"]))
     lines = plain(ci.stdout + ci.stderr).strip().splitlines()
     claims = [
         Claim(
@@ -25,9 +25,7 @@ def prove_baseline_claims(bench: Bench) -> list[Claim]:
         )
     ]
     first = entry.milestones[0]
-    verify = run_check(
-        bench.kit, bench.mirror, Check(bench.baseline, entry.command(first.verify)), run_id=bench.run_id
-    )  # fmt: skip
+    verify = bench.place(Check(bench.baseline, entry.command(first.verify)))
     claims.append(
         Claim(
             group="baseline",

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack
 from pathlib import Path
 
 from runner import __version__
+from runner.lab.bay import Bays
 from runner.lab.kit import Kit
 from runner.registry.frozen import changes, frozen_file
 from runner.registry.manifests import solutions
@@ -21,7 +24,9 @@ from runner.validate.bench import Bench
 from runner.validate.commands import prove_commands
 from runner.validate.determinism import prove_determinism
 from runner.validate.leaks import prove_no_leaks
+from runner.validate.memo import Memo
 from runner.validate.patches import prove_patches
+from runner.validate.reliability import reliability_claims
 from runner.validate.saboteur import prove_saboteur
 from runner.validate.solutions import prove_reference, prove_solutions
 
@@ -31,31 +36,21 @@ Told = Callable[[Claim], None]
 def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int = 1) -> Certificate:
     """Prove all claims; each is told as soon as it stands. Raises RigError where the rig itself fails."""
     benchmark = kit.benchmark
-    claims: list[Claim] = []
-
-    def add(found: list[Claim]) -> None:
-        for claim in found:
-            claims.append(claim)
-            told(claim)
-
-    add([frozen_claim(kit)])
-    with tempfile.TemporaryDirectory(prefix="bench-validate-") as folder:
-        mirror, baseline = Mirror.create(Path(folder) / "mirror.git", benchmark.source, benchmark.entry.baseline)
-        reference, found = _reference(kit, mirror, baseline)
-        add(found)
-        bench = Bench(kit, mirror, baseline, reference, new_run_id(), Path(folder), announce)
-        found, tools = prove_commands(bench)
-        add(found)
-        add(prove_baseline_claims(bench))
-        add(prove_no_leaks(bench))
-        add(prove_reference(bench))
-        add(prove_saboteur(bench))
-        for kind, where in (("graded", benchmark.entry.graded), ("flawed", benchmark.entry.flawed)):
-            if where:
-                add(prove_solutions(bench, kind, solutions(benchmark, where), benchmark.path(where)))
-        patches = prove_patches(bench, seed)
-        add(patches.claims)
-        add(prove_determinism(bench, seed))
+    frozen = [frozen_claim(kit)]
+    _tell(frozen, told)
+    run_id = new_run_id()
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-validate-")))
+        mirror, baseline = Mirror.create(folder / "mirror.git", benchmark.source, benchmark.entry.baseline)
+        reference, unfit = _reference(kit, mirror, baseline)
+        _tell(unfit, told)
+        bays = stack.enter_context(Bays(kit, mirror, run_id, kit.side_by_side))
+        bench = Bench(kit, mirror, baseline, reference, run_id, folder, announce, Memo(mirror, bays.run).run)
+        tools: dict[str, str] = {}
+        matrix: dict[str, list[str]] = {}
+        claims = frozen + unfit + _side_by_side(bench, _groups(bench, seed, tools, matrix), told)
+        repeated = prove_determinism(bench, seed) + reliability_claims(kit)
+        _tell(repeated, told)
     return Certificate(
         benchmark=benchmark.id,
         benchmark_hash=benchmark.hash,
@@ -63,9 +58,60 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
         images={role: image.id for role, image in sorted(kit.images.items())},
         tools=tools,
         runner_version=__version__,
-        claims=claims,
-        matrix=patches.matrix,
+        claims=claims + repeated,
+        matrix=matrix,
     )
+
+
+Group = Callable[[], list[Claim]]
+
+
+def _groups(bench: Bench, seed: int, tools: dict[str, str], matrix: dict[str, list[str]]) -> list[Group]:
+    """All groups of claims but the repetition; the longest begins among the first."""
+    benchmark = bench.kit.benchmark
+
+    def commands() -> list[Claim]:
+        claims, found = prove_commands(bench)
+        tools.update(found)
+        return claims
+
+    def patches() -> list[Claim]:
+        found = prove_patches(bench, seed)
+        matrix.update(found.matrix)
+        return found.claims
+
+    def listed(kind: str, where: str) -> Group:
+        return lambda: prove_solutions(bench, kind, solutions(benchmark, where), benchmark.path(where))
+
+    kinds = (("graded", benchmark.entry.graded), ("flawed", benchmark.entry.flawed))
+    return [
+        commands,
+        lambda: prove_baseline_claims(bench),
+        patches,
+        *(listed(kind, where) for kind, where in kinds if where),
+        lambda: prove_reference(bench),
+        lambda: prove_saboteur(bench),
+        lambda: prove_no_leaks(bench),
+    ]
+
+
+def _side_by_side(bench: Bench, groups: Sequence[Group], told: Told) -> list[Claim]:
+    """The claims of all groups, in the order of the groups. The first error ends the other ones."""
+    with ThreadPoolExecutor(bench.kit.side_by_side + 1) as pool:
+        futures = [pool.submit(group) for group in groups]
+        try:
+            for future in as_completed(futures):
+                _tell(future.result(), told)
+        except BaseException:
+            bench.kit.cancel.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+    return [claim for future in futures for claim in future.result()]
+
+
+def _tell(claims: Sequence[Claim], told: Told) -> None:
+    for claim in claims:
+        told(claim)
 
 
 def store(kit: Kit, certificate: Certificate) -> Path:

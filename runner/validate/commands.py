@@ -60,7 +60,8 @@ def _oracle(bench: Bench) -> list[Claim]:
     entry = bench.kit.benchmark.entry
     if entry.etalon_dir is None or entry.mutations is None or bench.reference is None:
         return []
-    suite = Suite(bench.kit, bench.mirror, folder_cases(bench.kit.benchmark.path(entry.etalon_dir)), bench.run_id)
+    cases = folder_cases(bench.kit.benchmark.path(entry.etalon_dir))
+    suite = Suite(bench.kit, bench.mirror, cases, bench.run_id, place=bench.place)
     result = suite.run(bench.reference)
     executed, expected = set(result.executed or ()), set(entry.etalon_cases)
     odd = sorted(executed ^ expected)

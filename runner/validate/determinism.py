@@ -1,67 +1,84 @@
-"""Claim group 5: what is judged twice is judged alike, alone and side by side; flaky checks are named."""
+"""Claim group 5: what is judged again is judged alike, alone and side by side; flaky checks are named."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
-from runner.lab.check import Check, run_check
+from runner.lab.check import Check
 from runner.schema.certificate import Claim
-from runner.schema.entry import Command
 from runner.scoring.suite import Suite, folder_cases
 from runner.validate.bench import Bench
 
 REPEATS = 3
 
+Judge = Callable[[int], str]
+
+
+def _judges(bench: Bench) -> dict[str, Judge]:
+    """What is repeated on the reference: the last verify, the commands behind gates, and the hidden etalon."""
+    if bench.reference is None:
+        return {}
+    entry, reference = bench.kit.benchmark.entry, bench.reference
+    last = entry.milestones[-1]
+    commands = {name: entry.commands[name] for name in ("ci", "e2e", "e2e_update") if name in entry.commands}
+    checks: dict[str, Check] = {
+        name: Check(reference, command, watch_tree=name == "e2e_update") for name, command in commands.items()
+    }
+    checks[f"verify {last.id}"] = Check(reference, entry.command(last.verify))
+    found: dict[str, Judge] = {name: _judge(bench, check) for name, check in checks.items()}
+    if entry.etalon_dir and entry.mutations:
+        suite = Suite(
+            bench.kit, bench.mirror, folder_cases(bench.kit.benchmark.path(entry.etalon_dir)), bench.run_id,
+            place=bench.place,
+        )  # fmt: skip
+        found["the etalon"] = _etalon(suite, reference)
+    return found
+
+
+def _judge(bench: Bench, check: Check) -> Judge:
+    return lambda repeat: bench.place(replace(check, repeat=repeat)).why()
+
+
+def _etalon(suite: Suite, program: str) -> Judge:
+    def judge(repeat: int) -> str:
+        result = suite.run(program, repeat=repeat)
+        return f"{result.ended} {','.join(result.failed)}".strip()
+
+    return judge
+
 
 def prove_determinism(bench: Bench, seed: int) -> list[Claim]:
-    """Every verify, gate command and etalon case on the reference, repeated in fresh containers in shuffled order, with
-    one worker and with two.
+    """Each judged ``REPEATS`` times in fresh containers, in an order shuffled by ``seed``: the first time is the one
+    that other claims stand on already, then two side by side, then one alone.
     """
-    if bench.reference is None:
+    found = _judges(bench)
+    if not found:
         return []
-    entry = bench.kit.benchmark.entry
-    last = entry.milestones[-1]
-    named: dict[str, Command] = {
-        name: entry.commands[name] for name in ("ci", "e2e", "e2e_update") if name in entry.commands
-    }
-    named[f"verify {last.id}"] = entry.command(last.verify)
-    verdicts: dict[str, set[str]] = {}
+    verdicts: dict[str, list[str]] = {name: [] for name in found}
 
-    def one(item: tuple[str, Command | None]) -> None:
-        name, command = item
-        if command is None:
-            verdict = _etalon(bench)
-        else:
-            check = Check(bench.reference or "", command)
-            verdict = run_check(bench.kit, bench.mirror, check, run_id=bench.run_id).why()
-        verdicts.setdefault(name, set()).add(verdict)
+    def one(name: str, repeat: int) -> None:
+        verdicts[name].append(found[name](repeat))
         bench.announce(f"again: {name}")
 
-    work: list[tuple[str, Command | None]] = list(named.items())
-    if entry.etalon_dir and entry.mutations:
-        work.append(("the etalon", None))
-    for workers in (1, 2):
-        order = work * (1 if workers == 1 else REPEATS - 1)
-        random.Random(seed + workers).shuffle(order)
-        bench.side_by_side(one, order, workers)
-    flaky = sorted(name for name, seen in verdicts.items() if len(seen) > 1)
+    for repeat, workers in enumerate((2, 2, 1)):
+        order = sorted(found)
+        random.Random(seed + repeat).shuffle(order)
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(one, order, [repeat] * len(order)))
+    flaky = sorted(name for name, seen in verdicts.items() if len(set(seen)) > 1)
     return [
         Claim(
             group="determinism",
             id="repeat",
             ok=not flaky,
-            sentence=f"{len(work)} checks judged {REPEATS} times each, shuffled, with 1 and 2 workers: always alike"
+            sentence=f"{len(verdicts)} checks judged {REPEATS} times each, shuffled, with 1 and 2 workers: always alike"
             if not flaky
             else "flaky, and so in quarantine: "
-            + "; ".join(f"{name} ({' | '.join(sorted(verdicts[name]))})" for name in flaky),
+            + "; ".join(f"{name} ({' | '.join(sorted(set(verdicts[name])))})" for name in flaky),
             fix="a check that flips measures luck: mend it, or leave it out of the benchmark",
-            evidence={name: sorted(seen) for name, seen in sorted(verdicts.items())},
+            evidence={name: sorted(set(seen)) for name, seen in sorted(verdicts.items())},
         )
     ]
-
-
-def _etalon(bench: Bench) -> str:
-    entry = bench.kit.benchmark.entry
-    cases = folder_cases(bench.kit.benchmark.path(entry.etalon_dir or ""))
-    result = Suite(bench.kit, bench.mirror, cases, bench.run_id).run(bench.reference or "")
-    return f"{result.ended} {','.join(result.failed)}".strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from runner.hostgit import printable
@@ -11,6 +10,7 @@ from runner.lab.tree import TREE, lay
 from runner.sandbox.pod import Pod
 from runner.schema.certificate import Claim
 from runner.validate.bench import Bench
+from runner.validate.memo import blob_id
 
 # Every regular file of the image up to 2 MiB, as git would name its content.
 _SCAN = (
@@ -69,11 +69,6 @@ def hidden_blobs(bench: Bench) -> dict[str, str]:
         for entry_of_tree in bench.mirror.tree(bench.reference):
             hidden.setdefault(entry_of_tree.blob, f"the reference's {printable(entry_of_tree.path)}")
     return {blob: name for blob, name in hidden.items() if blob not in visible and blob != blob_id(b"")}
-
-
-def blob_id(content: bytes) -> str:
-    """The object id git gives a file with this content."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def _name(home: Path, file: Path) -> str:

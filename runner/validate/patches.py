@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from runner.errors import ConfigError
 from runner.hostgit import printable
-from runner.lab.bay import Bays
 from runner.registry.manifests import patch_entries
 from runner.schema.certificate import Claim
 from runner.schema.manifests import PatchEntry
@@ -44,11 +43,11 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     random.Random(seed).shuffle(order)
     controls = {"the frozen baseline": bench.baseline} if "baseline" in entry.mutations.controls else {}
     workers = bench.kit.side_by_side
-    with Bays(bench.kit, bench.mirror, bench.run_id, workers) as bays:
-        suite = Suite(bench.kit, bench.mirror, _etalon(bench, program), bench.run_id, place=bays.run)
-        sweep = Sweeper(suite, program, False, workers, bench.announce).sweep(
-            order, usable["placebos"], controls, whole=True
-        )
+    suite = Suite(bench.kit, bench.mirror, _corpus(bench, program), bench.run_id, place=bench.place)
+    sweep = Sweeper(suite, program, False, workers, bench.announce).sweep(
+        order, usable["placebos"], controls, whole=True
+    )
+    sweep = _by_etalon(sweep, entry.etalon_cases)
     claims += _controls(sweep)
     killed = {m.name: m for m in sweep.mutants}
     for name in ("probes", "faults", "held-out"):
@@ -59,12 +58,29 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     return PatchClaims(claims, matrix)
 
 
-def _etalon(bench: Bench, program: str) -> Cases:
-    """The hidden etalon; for a benchmark without one, the frozen program's own cases."""
+def _corpus(bench: Bench, program: str) -> Cases:
+    """The frozen program's own cases where they hold the hidden etalon, byte for byte; otherwise the etalon alone.
+
+    So what the reference's corpus notices and what the etalon notices is found in one sweep.
+    """
     entry = bench.kit.benchmark.entry
-    if entry.etalon_dir:
-        return folder_cases(bench.kit.benchmark.path(entry.etalon_dir))
-    return cases_of(bench.mirror, program, entry.cases_dir or ".")
+    own = cases_of(bench.mirror, program, entry.cases_dir or ".")
+    if not entry.etalon_dir:
+        return own
+    etalon = folder_cases(bench.kit.benchmark.path(entry.etalon_dir))
+    return own if own.items() >= etalon.items() else etalon
+
+
+def _by_etalon(sweep: Sweep, etalon: Sequence[str]) -> Sweep:
+    """Only what the etalon's cases noticed."""
+    if not etalon:
+        return sweep
+    mutants = []
+    for mutant in sweep.mutants:
+        by = tuple(case for case in mutant.killed_by if case in etalon)
+        verdict = "survived" if mutant.verdict == "killed" and not by else mutant.verdict
+        mutants.append(replace(mutant, verdict=verdict, killed_by=by))
+    return replace(sweep, mutants=tuple(mutants))
 
 
 def _applicable(

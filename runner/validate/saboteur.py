@@ -28,8 +28,10 @@ def prove_saboteur(bench: Bench) -> list[Claim]:
         box.remove()
         bundle = bench.folder / "saboteur.bundle"
         taken = take_over(pod, bench.mirror, bundle, base=bench.baseline, branch=BRANCH, message="saboteur")
-    gates = {g.id: g.passed for g in measure_gates(bench.branch(taken.head), None, lambda gate: None).gates}
-    wrong = [name for name in ("ci", "scope") if gates.get(name) is not False]
+    must_fail = ("scope", "ci")
+    judged = measure_gates(bench.branch(taken.head), None, lambda gate: None, must_fail)
+    gates = {g.id: g.passed for g in judged.gates}
+    wrong = [name for name in must_fail if gates.get(name) is not False]
     return [
         Claim(
             group="solutions",

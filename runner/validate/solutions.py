@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
 from runner.schema.certificate import Claim
+from runner.schema.entry import Entry
 from runner.schema.manifests import Expectation, Solution, SolutionManifest
 from runner.schema.run import AttemptRecord
 from runner.schema.score import Composite, Score
@@ -19,26 +22,52 @@ from runner.scoring.suite import folder_cases
 from runner.validate.bench import Bench
 
 UNUSABLE = {
-    "red": "the corpus is not green on",
-    "flaky": "the corpus is flaky",
-    "placebo": "the corpus fails on patches that change no behaviour",
-    "empty": "no-tests",
+    "red": ("the corpus is not green on",),
+    "placebo": ("the corpus fails on patches that change no behaviour",),
+    "empty": ("no-tests",),
+    # Whoever tosses a coin may lose it twice.
+    "flaky": ("the corpus is flaky", "the corpus is not green on", "the corpus fails on patches that change"),
 }
 
 
 @dataclass(frozen=True)
 class Landing:
-    """Where one solution landed. ``outcome`` comes from the milestones' verifies on its commit, in order."""
+    """Where one solution landed. ``outcome`` comes from the milestones' verifies on its commit, in order; null as well
+    as the others where nothing was asked of it.
+    """
 
-    outcome: str
+    outcome: str | None
     gates: Score
     corpus: CorpusResult | None
-    code: Composite
+    code: Composite | None
 
     @property
     def killed_pct(self) -> float | None:
         found = self.corpus.corpus.mutation if self.corpus else None
         return 100 * found[0] / found[1] if found and found[1] else None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of a solution has to be measured; ``gates`` null: all of them."""
+
+    outcome: bool = True
+    gates: frozenset[str] | None = None
+    corpus: bool = True
+    code: bool = True
+    repeats: int | None = None
+
+    @staticmethod
+    def by(expect: Expectation, entry: Entry, ranked: bool) -> Wanted:
+        """What decides whether ``expect`` is met, and for a ranked solution its points."""
+        code = ranked or expect.code is not None
+        gates = set(expect.gates) | ({"criterion"} if expect.criterion_failed is not None else set())
+        if code:
+            weights = entry.weights.code
+            gates |= {*weights.get("prerequisites", {}), *weights.get("gates", {})}
+            gates |= {"criterion"} if "criterion" in weights else set()
+        corpus = code or expect.killed is not None or expect.unusable is not None
+        return Wanted(expect.outcome is not None, frozenset(gates), corpus, code, expect.criterion_repeats)
 
 
 def solution_commit(bench: Bench, home: Path, solution: Solution) -> str:
@@ -53,52 +82,69 @@ def solution_commit(bench: Bench, home: Path, solution: Solution) -> str:
     return commit
 
 
-def land(bench: Bench, commit: str) -> Landing:
-    """Everything the scorers say of a commit, as for a run that ended with it."""
+def land(bench: Bench, commit: str, wanted: Wanted, *, whole: bool = False) -> Landing:
+    """What the scorers say of a commit, as for a run that ended with it; only what is ``wanted``."""
     entry = bench.kit.benchmark.entry
-    branch = bench.branch(commit)
-    outcome = "pass"
+    branch = bench.branch(commit, wanted.repeats)
+    outcome = "pass" if wanted.outcome else None
     attempts = []
-    for milestone in entry.milestones:
+    for milestone in entry.milestones if wanted.outcome else ():
         passed = branch.check(entry.command(milestone.verify), f"verify-{milestone.id}").passed
         attempts.append(AttemptRecord(milestone=milestone.id, number=1, counted=True, passed=passed, head=commit,
                                       ended="done", wall_s=0.0))  # fmt: skip
         if not passed:
             outcome = f"fail@{milestone.id}"
             break
-    gates = measure_gates(branch, attempts, lambda gate: None)
-    corpus = measure_corpus(branch, lambda line: None, bench.kit.side_by_side)
-    measured: Corpus | None = corpus.corpus if corpus else None
-    code = compose(code_components(entry, gates, measured, "the benchmark has no corpus"), entry.formula)
+    gates = measure_gates(branch, attempts, lambda gate: None, wanted.gates)
+    corpus = None
+    if wanted.corpus:
+        corpus = measure_corpus(branch, lambda line: None, bench.kit.side_by_side, whole=whole)
+    code = None
+    if wanted.code:
+        measured: Corpus | None = corpus.corpus if corpus else None
+        code = compose(code_components(entry, gates, measured, "the benchmark has no corpus"), entry.formula)
     return Landing(outcome, gates, corpus, code)
+
+
+def _prove_solution(
+    bench: Bench, kind: str, solution: Solution, home: Path, ranked: bool
+) -> tuple[Claim, float | None]:
+    """That it lands where its manifest says, and its points (null where they were not wanted)."""
+    bench.announce(f"{kind} {solution.id}")
+    try:
+        commit = solution_commit(bench, home, solution)
+    except PatchFails as error:
+        return _claim(kind, solution.id, [error.what], {}), None
+    wanted = Wanted.by(solution.expect, bench.kit.benchmark.entry, ranked)
+    landing = land(bench, commit, wanted, whole=_same_tree(bench, commit, bench.reference))
+    wrong = _differences(solution.expect, landing)
+    points = landing.code.value if landing.code else None
+    found: dict[str, object] = {
+        "outcome": landing.outcome,
+        "gates": {g.id: g.passed for g in landing.gates.gates},
+        "killed": None if landing.killed_pct is None else round(landing.killed_pct, 1),
+        "code": points,
+        "unusable": landing.corpus.corpus.unusable if landing.corpus else None,
+    }
+    return _claim(kind, solution.id, wrong, found), points
 
 
 def prove_solutions(bench: Bench, kind: str, manifest: SolutionManifest | None, home: Path) -> list[Claim]:
     """One claim per solution, and for graded ones that neighbours lie the manifest's gap apart."""
     if manifest is None:
         return []
-    claims: list[Claim] = []
-    values: list[tuple[str, float | None]] = []
-    for solution in manifest.solutions:
-        bench.announce(f"{kind} {solution.id}")
-        try:
-            landing = land(bench, solution_commit(bench, home, solution))
-        except PatchFails as error:
-            claims.append(_claim(kind, solution.id, [error.what], {}))
-            continue
-        wrong = _differences(solution.expect, landing)
-        found: dict[str, object] = {
-            "outcome": landing.outcome,
-            "gates": {g.id: g.passed for g in landing.gates.gates},
-            "killed": None if landing.killed_pct is None else round(landing.killed_pct, 1),
-            "code": landing.code.value,
-            "unusable": landing.corpus.corpus.unusable if landing.corpus else None,
-        }
-        claims.append(_claim(kind, solution.id, wrong, found))
-        values.append((solution.id, landing.code.value))
+    ranked = manifest.gap is not None
+    with ThreadPoolExecutor(bench.kit.side_by_side + 1) as pool:
+        landed = list(pool.map(lambda s: _prove_solution(bench, kind, s, home, ranked), manifest.solutions))
+    claims = [claim for claim, _ in landed]
     if manifest.gap is not None:
-        claims.append(_order(values, manifest.gap))
+        names = [solution.id for solution in manifest.solutions]
+        claims.append(_order([(n, points) for n, (_, points) in zip(names, landed, strict=True)], manifest.gap))
     return claims
+
+
+def _same_tree(bench: Bench, one: str, other: str | None) -> bool:
+    return other is not None and bench.mirror.tree_id(one) == bench.mirror.tree_id(other)
 
 
 def prove_reference(bench: Bench) -> list[Claim]:
@@ -107,19 +153,20 @@ def prove_reference(bench: Bench) -> list[Claim]:
         return []
     bench.announce("reference")
     try:
-        landing = land(bench, bench.reference)
+        landing = land(bench, bench.reference, Wanted(), whole=True)
     except PatchFails as error:
         return [_claim("solution", "reference", [error.what], {})]
     failed = [g.id for g in landing.gates.gates if g.passed is False]
     wrong = [f"gate {name} fails" for name in failed]
     if landing.outcome != "pass":
         wrong.append(f"its outcome is {landing.outcome}")
-    if landing.code.value != 100:
-        lost = landing.code.excluded
-        wrong.append(f"its code is {landing.code.value}, not 100{f' ({lost[0]})' if lost else ''}")
+    code = landing.code
+    if code is None or code.value != 100:
+        lost = code.excluded if code else []
+        wrong.append(f"its code is {code.value if code else None}, not 100{f' ({lost[0]})' if lost else ''}")
     if landing.corpus and landing.corpus.corpus.unusable:
         wrong.append(landing.corpus.corpus.unusable)
-    return [_claim("solution", "reference", wrong, {"code": landing.code.value, "outcome": landing.outcome})]
+    return [_claim("solution", "reference", wrong, {"code": code.value if code else None, "outcome": landing.outcome})]
 
 
 def _differences(expect: Expectation, landing: Landing) -> list[str]:
@@ -146,18 +193,18 @@ def _differences(expect: Expectation, landing: Landing) -> list[str]:
             low, high = expect.killed
             wrong.append(f"kills {'-' if pct is None else f'{pct:.1f}'} %, expected {low:g} to {high:g} %")
     if expect.code is not None:
-        value = landing.code.value
+        value = landing.code.value if landing.code else None
         if value is None or not expect.code[0] <= value <= expect.code[1]:
             wrong.append(f"code {value}, expected {expect.code[0]:g} to {expect.code[1]:g}")
     unusable = landing.corpus.corpus.unusable if landing.corpus else None
-    if expect.unusable is not None and UNUSABLE[expect.unusable] not in (unusable or ""):
+    if expect.unusable is not None and not any(said in (unusable or "") for said in UNUSABLE[expect.unusable]):
         wrong.append(f"its corpus is taken for {unusable or 'usable'}, expected {expect.unusable}")
     if expect.unusable is None and expect.killed is not None and expect.killed[0] > 0 and unusable:
         wrong.append(f"its corpus counts for nothing: {unusable}")
     return wrong
 
 
-def _order(values: list[tuple[str, float | None]], gap: float) -> Claim:
+def _order(values: Sequence[tuple[str, float | None]], gap: float) -> Claim:
     wrong = []
     for (low, a), (high, b) in pairwise(values):
         if a is None or b is None or round(b - a, 2) < gap:

@@ -7,10 +7,7 @@ export default tseslint.config(
   ...tseslint.configs.recommended,
   {
     files: ['**/*.ts'],
-    languageOptions: { parserOptions: { projectService: true } },
     rules: {
-      '@typescript-eslint/no-floating-promises': ['error', { allowForKnownSafeCalls: [{ from: 'package', name: ['test', 'describe', 'it', 'suite'], package: 'node:test' }] }],
-      '@typescript-eslint/switch-exhaustiveness-check': 'error',
       eqeqeq: 'error',
       'no-console': ['error', { allow: ['error'] }],
     },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from runner.scoring.readers import Case
 
@@ -11,8 +11,10 @@ _MARK = re.compile(r"-- (\S(?:.*\S)?) --")
 _WILDCARD = "[..]"
 
 
-def read_txtar(files: Mapping[str, bytes]) -> list[Case]:
-    """Every ``*.txtar``, by name. A file that is no text asserts nothing."""
+def read_txtar(files: Mapping[str, bytes], executed: Sequence[str] = ()) -> list[Case]:
+    """Every ``*.txtar``, by name. A file that is no text asserts nothing. An empty line of an asserted section counts:
+    it has to be there, too.
+    """
     return [_case(name, content) for name, content in sorted(files.items()) if name.endswith(".txtar")]
 
 
@@ -20,14 +22,15 @@ def _case(name: str, content: bytes) -> Case:
     channels: set[str] = set()
     asserted = wildcards = wildcard_lines = 0
     channel: str | None = None
-    for line in content.decode("utf-8", "replace").split("\n"):
+    lines = content.decode("utf-8", "replace").split("\n")
+    for line in lines[:-1] if lines[-1] == "" else lines:
         mark = _MARK.fullmatch(line.rstrip("\r"))
         if mark:
             section = mark.group(1)
             channel = _channel(section)
             if channel:
                 channels.add(channel)
-        elif channel and line.strip():
+        elif channel:
             asserted += 1
             found = line.count(_WILDCARD)
             wildcards += found

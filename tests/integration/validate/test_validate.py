@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from runner.errors import ConfigError
+from runner.lab.check import Check, CheckResult, run_check
 from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
 from runner.registry.frozen import check_frozen, freeze
@@ -61,7 +63,11 @@ def opened(engine: Engine, home: Path) -> Bench:
     mirror, baseline = Mirror.create(folder / "mirror.git", benchmark.source, benchmark.entry.baseline)
     kit = prepare_kit(engine, benchmark, lambda line: None)
     reference = reference_commit(benchmark, mirror, baseline)
-    return Bench(kit, mirror, baseline, reference, "validate-test", folder, lambda line: None)
+
+    def place(check: Check) -> CheckResult:
+        return run_check(kit, mirror, check, run_id="validate-test")
+
+    return Bench(kit, mirror, baseline, reference, "validate-test", folder, lambda line: None, place)
 
 
 def red(claims: list[Claim]) -> dict[str, str]:
@@ -173,9 +179,7 @@ def test_a_leak_is_found_by_its_content(engine: Engine, home: Path) -> None:
     assert red(prove_no_leaks(bench)) == {}
     shutil.copy(home / "program" / "tools" / "verify.sh", home / "etalon" / "hidden.txtar")
     (home / "etalon" / "hidden.txtar").write_text((home / "program" / "plan" / "index.md").read_text() + "\n")
-    reachable = Bench(
-        bench.kit, bench.mirror, bench.reference or "", bench.reference, "leak", bench.folder, bench.announce
-    )
+    reachable = replace(bench, baseline=bench.reference or "", run_id="leak")
     assert red(prove_no_leaks(reachable)) == {}  # what the baseline itself shows is not hidden
 
 

@@ -13,12 +13,14 @@ def bench(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_help_names_every_command() -> None:
     out = bench("--help").stdout
-    for command in ("run", "doctor", "validate", "list", "show", "verify", "checkout", "prune", "sweep", "score"):
+    for command in ("run", "doctor", "validate", "list", "show", "verify", "rescore", "import", "checkout", "prune",
+                    "sweep", "score"):  # fmt: skip
         assert command in out
 
 
 @pytest.mark.parametrize(
-    "command", ["run", "doctor", "validate", "list", "show", "verify", "checkout", "prune", "sweep"]
+    "command",
+    ["run", "doctor", "validate", "list", "show", "verify", "rescore", "import", "checkout", "prune", "sweep"],
 )
 def test_every_command_explains_itself_and_offers_json(command: str) -> None:
     done = bench(command, "--help")

@@ -45,7 +45,7 @@ def corpus(
 ) -> Corpus:
     names = tuple(f"c{i}" for i in range(34))
     recall = Recall(names[:matched], names[matched:], names[:2], 3, "behaviour")
-    return Corpus(Form(cases, cases, 100 * bool(cases), 0, 0), recall, killed, unusable)
+    return Corpus(Form(cases, cases, 100 * bool(cases), 0, 0), recall.tally, killed, unusable)
 
 
 @pytest.mark.parametrize("run", PUBLISHED["runs"], ids=lambda r: r["run_id"])
@@ -57,7 +57,7 @@ def test_published_code_is_met_to_the_last_digit(run: dict[str, Any]) -> None:
     names = tuple(f"c{i}" for i in range(total))
     found = Corpus(
         Form(count, four, 10_000, 0, round(c["wildcard_line_ratio"] * 10_000)),
-        Recall(names[:matched], names[matched:], names[:gap_hits], gap_total, "judge"),
+        Recall(names[:matched], names[matched:], names[:gap_hits], gap_total, "judge").tally,
         tuple(c["mutation"]),  # type: ignore[arg-type]
     )
     parts = code_components(entry("seed-1", SEED_WEIGHTS), gates(**run["gates"]), found, "")
@@ -65,7 +65,8 @@ def test_published_code_is_met_to_the_last_digit(run: dict[str, Any]) -> None:
 
 
 def test_an_empty_corpus_with_green_gates_is_forty_not_two_thirds() -> None:
-    empty = Corpus(Form(0, 0, 0, 0, 0), Recall((), tuple(f"c{i}" for i in range(34)), (), 3, "behaviour"), (0, 15),
+    none = Recall((), tuple(f"c{i}" for i in range(34)), (), 3, "behaviour").tally
+    empty = Corpus(Form(0, 0, 0, 0, 0), none, (0, 15),
                    "the corpus is not green on the frozen program: no-tests")  # fmt: skip
     parts = code_components(entry("seed-1", SEED_WEIGHTS), gates(**dict.fromkeys(GATES, True)), empty, "")
     folded = compose(parts, "seed-1")
@@ -81,7 +82,7 @@ def test_what_the_rig_did_not_measure_leaves_and_says_why() -> None:
 
 def test_standing_still_earns_nothing_in_ours() -> None:
     still = gates(ci=True, scope=True, behaviour=True, unit_deleted=False)
-    empty = Corpus(Form(1, 1, 3, 0, 0), Recall((), ("c",), (), 1, "behaviour"), (0, 20))
+    empty = Corpus(Form(1, 1, 3, 0, 0), Recall((), ("c",), (), 1, "behaviour").tally, (0, 20))
     assert compose(code_components(entry("runner-1", OURS), still, empty, ""), "runner-1").value == 0
 
 

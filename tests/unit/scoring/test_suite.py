@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from runner.lab.check import CheckResult
 from runner.schema.entry import Mutations
 from runner.scoring.junit import read_junit
-from runner.scoring.mutations import Mutant, Sweep
+from runner.scoring.mutations import Mutant, Sweep, Sweeper
+from runner.scoring.patches import Patch
 from runner.scoring.suite import SuiteResult, judge
 
 WITH_REPORT = Mutations(command="x", failure_pattern=r"^FAILED (\S+)", report="/out/x.xml")
@@ -78,3 +82,38 @@ def test_kills_count_only_under_green_controls_and_quiet_placebos() -> None:
     assert "flaky" in (Sweep(GREEN, RED, KILLED).unusable or "")
     assert "change no behaviour: p" in (Sweep(GREEN, GREEN, (), (Mutant("p", "killed"),)).unusable or "")
     assert Sweep(SuiteResult("no-tests"), None, ()).unusable
+
+
+class Coin:
+    """A suite that gives one result after the other, as a flaky corpus does."""
+
+    def __init__(self, *results: SuiteResult) -> None:
+        self.results = list(results)
+        self.mirror: Any = None
+
+    def run(self, program: str, *, first_kill: bool = False, repeat: int = 0) -> SuiteResult:
+        return self.results.pop(0)
+
+
+def sweeper(*results: SuiteResult) -> Sweeper:
+    suite: Any = Coin(*results)
+    return Sweeper(suite, "frozen", False, 1, lambda line: None)
+
+
+def test_a_red_control_is_run_again_to_tell_red_from_flaky() -> None:
+    assert "is flaky: on the frozen program first red, then green" in (
+        sweeper(RED, GREEN).sweep([], [], {}).unusable or ""
+    )
+    assert "not green on the frozen program: red (a)" in (sweeper(RED, RED).sweep([], [], {}).unusable or "")
+    assert "is flaky: green before" in (sweeper(GREEN, RED, RED).sweep([], [], {}).unusable or "")
+
+
+def test_a_bitten_placebo_is_run_again_to_tell_guessing_from_flaky(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runner.scoring.mutations.apply_patch", lambda *_: "patched")
+    monkeypatch.setattr(Patch, "content", lambda self: b"")
+    placebo = [Patch("renamed", Path("renamed.patch"))]
+    flaky = sweeper(GREEN, RED, GREEN).sweep([], placebo, {})
+    assert "is flaky: on renamed, which changes no behaviour" in (flaky.unusable or "")
+    assert flaky.killed == 0
+    guessing = sweeper(GREEN, RED, RED).sweep([], placebo, {})
+    assert "change no behaviour: renamed" in (guessing.unusable or "")

@@ -21,7 +21,7 @@ def test_channels_lines_and_wildcards() -> None:
     (case,) = read_txtar({"a.txtar": CASE, "notes.md": b"-- exit --\n1\n"})
     assert case.channels == {"exit", "stdout", "stderr", "expected"}
     assert case.four_channel
-    assert (case.asserted_lines, case.wildcards, case.wildcard_lines) == (4, 2, 1)
+    assert (case.asserted_lines, case.wildcards, case.wildcard_lines) == (5, 2, 1)  # the empty line is asserted, too
 
 
 def test_bytes_that_are_no_text_assert_nothing() -> None:

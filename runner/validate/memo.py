@@ -1,0 +1,72 @@
+"""A check whose every input is the same is made once in a proof, whoever asks for it."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from concurrent.futures import Future
+
+from runner.lab.check import Check, CheckResult, Place
+from runner.repo import Mirror
+
+Key = tuple[object, ...]
+
+
+class Memo:
+    """A place for checks that answers from what it has seen. For several threads.
+
+    Two checks are the same when command, image, hidden folder and ``repeat`` are, and the content of the tree, file by
+    file, after all overlays. What timed out or ran out of memory is never taken for an answer to the next question.
+    """
+
+    def __init__(self, mirror: Mirror, place: Place) -> None:
+        self._mirror, self._place = mirror, place
+        self._guard = threading.Lock()
+        self._known: dict[Key, Future[CheckResult]] = {}
+
+    def run(self, check: Check) -> CheckResult:
+        """As the place behind it. Raises what that raises; an error is not remembered."""
+        key = self._key(check)
+        with self._guard:
+            future = self._known.get(key)
+            mine = future is None
+            if future is None:
+                future = self._known[key] = Future()
+        if not mine:
+            return future.result()
+        try:
+            result = self._place(check)
+        except BaseException as error:
+            self._forget(key)
+            future.set_exception(error)
+            raise
+        if result.timed_out or result.oom:
+            self._forget(key)
+        future.set_result(result)
+        return result
+
+    def _forget(self, key: Key) -> None:
+        with self._guard:
+            del self._known[key]
+
+    def _key(self, check: Check) -> Key:
+        command = check.command.model_dump_json()
+        asked = (command, *check.more, check.watch_tree, check.report, tuple(check.evidence), check.image, check.repeat)
+        return (*asked, str(check.oracle_dir), self._content(check))
+
+    def _content(self, check: Check) -> str:
+        files = {f.path: (f.mode, f.blob) for f in self._mirror.tree(check.commit)}
+        for path, laid in (check.overlay or {}).items():
+            if laid is None:
+                files.pop(path, None)
+            else:
+                files[path] = (laid[0], blob_id(laid[1]))
+        digest = hashlib.sha256()
+        for path, (mode, blob) in sorted(files.items()):
+            digest.update(b"%s %s %s\0" % (mode.encode(), blob.encode(), path))
+        return digest.hexdigest()
+
+
+def blob_id(content: bytes) -> str:
+    """The object id git gives a file with this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
