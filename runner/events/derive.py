@@ -100,7 +100,8 @@ def _wire(sources: Sources) -> Iterable[dict[str, Any]]:
     }  # fmt: skip
     found = []
     for number, line in enumerate(sources.ledger, 1):
-        if line.protocol not in ("chat", "responses", "anthropic") or (line.response_id and line.response_id in logged):
+        asks = line.protocol in ("chat", "responses", "anthropic") and not line.ours
+        if not asks or (line.response_id and line.response_id in logged):
             continue
         found.append(_event("answer", line.time, *_place(line.attempt), "", Source(file="gateway.jsonl", line=number),
                             {**_on_wire(line), "logged": False}))  # fmt: skip
@@ -113,7 +114,7 @@ def _wire(sources: Sources) -> Iterable[dict[str, Any]]:
 
 
 def _agents(sources: Sources) -> Iterable[dict[str, Any]]:
-    wire = {line.response_id: (n, line) for n, line in enumerate(sources.ledger, 1) if line.response_id}
+    wire = {line.response_id: (n, line) for n, line in enumerate(sources.ledger, 1) if line.response_id and not line.ours}
     for segment in sources.segments:
         place = (segment.label, segment.number)
         start = _started(sources, segment)

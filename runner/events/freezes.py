@@ -30,7 +30,10 @@ def freezes(ledger: Sequence[LedgerLine]) -> list[Freeze]:
     """All of a run. A conversation that no longer fits, and a refusal by the gateway, freeze nothing."""
     found: list[Freeze] = []
     for attempt in dict.fromkeys(line.attempt for line in ledger):
-        mine = [(n, line) for n, line in enumerate(ledger, 1) if line.attempt == attempt and line.protocol in ANSWERS]
+        mine = [
+            (n, line) for n, line in enumerate(ledger, 1)
+            if line.attempt == attempt and line.protocol in ANSWERS and not line.ours
+        ]  # fmt: skip
         found += _of_attempt(attempt, sorted(mine, key=lambda item: item[1].time))
     return sorted(found, key=lambda freeze: (freeze.at, freeze.line))
 

@@ -111,7 +111,7 @@ class _Looker:
     def _answers(self) -> list[tuple[int, LedgerLine]]:
         return [
             (n, line) for n, line in enumerate(self._ledger, 1)
-            if line.protocol in ANSWERS and line.outcome != "refused"
+            if line.protocol in ANSWERS and line.outcome != "refused" and not line.ours
         ]  # fmt: skip
 
     def _requested(self, value: str | None, key: str | None, reason: str = "not part of an arm") -> Said:

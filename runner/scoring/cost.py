@@ -21,6 +21,8 @@ def measure_cost(ledger: Sequence[LedgerLine], by_list: Pricer, why_not: str = "
 
     ``difference_usd`` is what the provider charged beyond the price list, where both are known.
     """
+    # What the runner asked itself, and tunnels, are no costs of the arm.
+    ledger = [line for line in ledger if not line.ours and line.protocol != "egress"]
     if not ledger:
         names = ("cost_usd", "without_cache_usd", "list_usd", "difference_usd")
         return Score(layer="cost", scorer_version=SCORER_VERSION, figures={n: Cell.none(why_not) for n in names},

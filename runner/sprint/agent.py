@@ -82,7 +82,9 @@ class AgentContestant:
         )  # fmt: skip
         env = way_out(door.token) if self._egress else {}
         try:
-            worker = AgentWorker(self._gateway, door, self._harness, self._provider, self._arm, lock.run_id, run, env)
+            worker = AgentWorker(
+                self._gateway, door, self._harness, self._provider, self._arm, lock.run_id, run, env
+            )  # fmt: skip
             yield Door(worker, door.socket_dir)
         finally:
             self._totals = door.close()
@@ -107,7 +109,11 @@ class AgentContestant:
         )
 
     def _by_list(self, model: str, usage: Usage, at: datetime) -> Price:
-        return price(model, usage, at, catalogue=self._provider.price, free=self._provider.free)
+        rates = self._provider.options(self._arm.model).rates
+        return price(
+            model, usage, at, catalogue=self._provider.price, free=self._provider.free,
+            rates=None if rates is None else rates.model_dump(),
+        )  # fmt: skip
 
     def _cost(self, totals: LedgerTotals) -> Cell:
         if totals.price_usd is None:

@@ -53,7 +53,7 @@ def follow(
         churn = Churn(changed_lines(looks), diff_lines, sum(look.tree is not None for look in looks), returned(looks))
     process = measure_process(
         look_at(segments, entry.process), len(counted), len({a.milestone for a in counted}), diff_lines, churn,
-        [line.response_id for line in ledger if line.outcome == "answered" and line.response_id],
+        [line.response_id for line in ledger if line.outcome == "answered" and line.response_id and not line.ours],
     )  # fmt: skip
     trail = Trail(
         process=process,

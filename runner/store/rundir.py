@@ -106,6 +106,11 @@ class RunDir:
         return self.path / "gateway.jsonl"
 
     @property
+    def cassette(self) -> Path:
+        """Where the gateway keeps every exchange with the model."""
+        return self.path / "cassette"
+
+    @property
     def events_file(self) -> Path:
         """The one event log, derived from everything else."""
         return self.path / "events.jsonl"
@@ -120,11 +125,6 @@ class RunDir:
 
     def looks(self) -> list[Look]:
         return read_lines(self.looks_file, Look) if self.looks_file.exists() else []
-
-    @property
-    def cassette(self) -> Path:
-        """Where the gateway keeps every exchange with the model."""
-        return self.path / "cassette"
 
     @property
     def agent(self) -> Path:
