@@ -88,7 +88,7 @@ class Arms:
         own = replace(laid, benchmark=replace(self._benchmark, entry=entry))
         caps = _caps(limits, draft.provider, draft.arm.model)
         contestant = AgentContestant(self._gateway, draft.harness, draft.provider, draft.arm, caps)
-        return Job(own, Order(draft.arm, sample, contestant))
+        return Job(own, Order(draft.arm, sample, contestant, log_format=draft.harness.log_format))
 
 
 def _caps(limits: Limits, provider: Provider, model: str) -> Caps:
