@@ -90,7 +90,7 @@ class Arms:
             self._gateway, draft.harness, draft.provider, draft.arm, caps,
             tools=entry.provider_tools, egress=entry.egress,
         )  # fmt: skip
-        return Job(own, Order(draft.arm, sample, contestant))
+        return Job(own, Order(draft.arm, sample, contestant, log_format=draft.harness.log_format))
 
 
 def _caps(limits: Limits, provider: Provider, model: str) -> Caps:

@@ -91,6 +91,8 @@ class Harness(Protocol):
     """The protocols it can use."""
     efforts: Mapping[str, str]
     """Effort words it can express: ours to its own."""
+    log_format: str
+    """The shipped harness whose log format it writes; ``none``: one that nobody here reads."""
 
     @property
     def layer(self) -> ImageLayer | None:

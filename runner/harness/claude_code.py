@@ -25,7 +25,7 @@ OFF = {
 class ClaudeCode:
     """It speaks Anthropic's protocol alone. Every model it might ask besides the main one is the pinned one."""
 
-    name = "claude-code"
+    name = log_format = "claude-code"
     version = pin = "2.1.332"
     version_argv: Sequence[str] = ("/opt/claude-code/bin/claude", "--version")
     layer = ImageLayer(name="bench/agent-claude-code", context="claude-code", paths=("/opt/claude-code",))

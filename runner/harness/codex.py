@@ -41,7 +41,7 @@ OFF = (
 class Codex:
     """It speaks the Responses protocol alone. Any effort word passes through it, so ours are sent as they are."""
 
-    name = "codex"
+    name = log_format = "codex"
     version = pin = "0.171.0"
     version_argv: Sequence[str] = ("/opt/codex/bin/codex", "--version")
     layer = ImageLayer(name="bench/agent-codex", context="codex", paths=("/opt/codex",))

@@ -26,6 +26,7 @@ class Command:
         self.version_argv: Sequence[str] = tuple(described.version_argv)
         self.speaks: Sequence[Wire] = tuple(described.protocols)
         self.efforts: Mapping[str, str] = described.efforts
+        self.log_format: str = described.log_format
         self.layer: ImageLayer | None = None
         if described.image:
             context = str((folder / described.image.context).resolve())
@@ -64,7 +65,6 @@ class Command:
     def _reader(self) -> Harness:
         from runner.harness.known import shipped
 
-        log_format = self._described.log_format
-        if log_format == "none":
+        if self.log_format == "none":
             raise LogError(f"{self.name} has no log that the runner can read, so its process is not measured")
-        return shipped()[log_format]()
+        return shipped()[self.log_format]()

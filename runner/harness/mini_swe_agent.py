@@ -23,7 +23,7 @@ class MiniSweAgent:
     Its class for the Responses protocol writes another kind of trajectory, which nobody here reads: it is not offered.
     """
 
-    name = "mini-swe-agent"
+    name = log_format = "mini-swe-agent"
     version = pin = "2.4.6"
     version_argv: Sequence[str] = (f"{ROOT}/bin/python", "-c", VERSION)
     layer = ImageLayer(name="bench/agent-mini-swe-agent", context="mini-swe-agent", paths=(ROOT,))

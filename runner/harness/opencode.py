@@ -39,7 +39,7 @@ OFF = (
 class OpenCode:
     """Its session lies in an SQLite database, beside the write-ahead log that a killed run leaves."""
 
-    name = "opencode"
+    name = log_format = "opencode"
     version = pin = "1.18.33"
     version_argv: Sequence[str] = ("/opt/opencode/bin/opencode", "--version")
     layer = ImageLayer(name="bench/agent-opencode", context="opencode", paths=("/opt/opencode",))

@@ -36,7 +36,7 @@ RESERVED_SHARE = 4
 class Pi:
     """Everything is told through files and flags; updates, telemetry and project-local settings are off."""
 
-    name = "pi"
+    name = log_format = "pi"
     version = pin = "1.6.0"
     version_argv: Sequence[str] = ("/opt/pi/bin/pi", "--version")
     layer = ImageLayer(name="bench/agent-pi", context="pi", paths=("/opt/pi",))

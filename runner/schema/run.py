@@ -44,6 +44,7 @@ class RunLock(Strict):
     series: str
     certificate: str | None = None
     price_snapshot: str | None = None
+    log_format: str | None = None
     engine: dict[str, str] = {}
 
 

@@ -45,6 +45,8 @@ class Order:
     sample: int
     contestant: Contestant
     full: bool = True
+    log_format: str | None = None
+    """The harness whose log format the contestant writes; null for a control."""
 
 
 def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener) -> RunResult:
@@ -135,6 +137,7 @@ def _prepare(kit: Kit, order: Order, on_event: Listener) -> tuple[RunDir, Mirror
         templates=templates_hash(),
         series=series_for(benchmark.hash, entry.formula, templates_hash(), order.arm.harness_version, limits),
         engine=kit.engine_facts(),
+        log_format=order.log_format,
         certificate=proof_of(benchmark.runs_dir, benchmark.id, benchmark.hash),
     )
     run = RunDir.create(benchmark.runs_dir, name, lock, on_event)

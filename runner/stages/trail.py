@@ -82,7 +82,8 @@ def _segments(run: RunDir, lock: RunLock, attempts: list[AttemptRecord]) -> list
     if lock.arm.harness == SCRIPTED:
         return []
     labels = [(a.milestone, a.number) for a in attempts if (run.agent / f"{a.milestone}-{a.number}").is_dir()]
-    return of_run(run.agent, lock.arm.harness, labels)
+    known = lock.arm.harness if lock.log_format in (None, "none") else lock.log_format
+    return of_run(run.agent, known, labels)
 
 
 def _ledger(run: RunDir) -> tuple[list[LedgerLine], str | None]:

@@ -54,6 +54,10 @@ def test_an_agent_solves_both_milestones(bench: Bench, stub: StubServer, name: s
     assert run_id_of(folder)
     for attempt in ("M01-1", "M02-1"):
         assert list((folder / "agent" / attempt).glob(LOGS[name])), attempt
+    lock = json.loads((folder / "lock.json").read_text())
+    assert lock["log_format"] == {"described": "codex"}.get(name, name)
+    told = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    assert {event["attempt"] for event in told if event["kind"] == "tool_call"} == {1}, "its log was not read"
     lines = [json.loads(line) for line in (folder / "gateway.jsonl").read_text().splitlines()]
     assert {line["effort_wire"] for line in lines} == {"high"}
     assert not [path for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
