@@ -39,7 +39,7 @@ def identify_run(
         "system_prompt": look.facet(None, None, lambda t: t.prompt, lambda line: line.system_sha256, comparable=False),
     }
     effort = facets["effort"]
-    value, evidence, provenance = _effective(effort)
+    value, evidence, provenance = _effective(effort, bool(look.answers()))
     confounds = []
     if effort.agrees is False:
         confounds.append(EFFORT_CONFOUNDED)
@@ -65,8 +65,11 @@ def normalized(effort: str | None) -> Normalized:
     return word if word in EFFORTS else "unknown"  # type: ignore[return-value]
 
 
-def _effective(effort: Facet) -> tuple[str, Evidence | None, Provenance]:
-    for said in (effort.on_wire, effort.logged):
+def _effective(effort: Facet, asked_a_model: bool) -> tuple[str, Evidence | None, Provenance]:
+    """The wire's word; the log's only where no request was seen: where requests say nothing, the model's own default
+    holds, and nobody knows it.
+    """
+    for said in (effort.on_wire,) if asked_a_model else (effort.on_wire, effort.logged):
         if said.value is not None:
             return said.value, said.evidence, "runtime_log"
     return "unknown", None, "unknown"
@@ -102,13 +105,13 @@ class _Looker:
         said, seen = self._logged(lambda trace: trace.effort), self._wire_effort()
         values = [normalized(s.value) if normalized(s.value) != "unknown" else s.value for s in (asked, said, seen)]
         spoken = [value for value in values if value is not None]
-        silent = seen.value is None and bool(self._answers()) and asked.value is not None
+        silent = seen.value is None and bool(self.answers()) and asked.value is not None
         agrees: bool | None = None
         if silent or len(spoken) > 1:
             agrees = len(set(spoken)) == 1 and not (silent and values[0] != "none")
         return Facet(requested=asked, logged=said, on_wire=seen, agrees=agrees)
 
-    def _answers(self) -> list[tuple[int, LedgerLine]]:
+    def answers(self) -> list[tuple[int, LedgerLine]]:
         return [
             (n, line) for n, line in enumerate(self._ledger, 1)
             if line.protocol in ANSWERS and line.outcome != "refused" and not line.ours
@@ -136,10 +139,10 @@ class _Looker:
     def _wire(self, read: Callable[[LedgerLine], str | None] | None) -> Said:
         if read is None:
             return Said(value=None, reason="not to be seen on the wire")
-        return self._most([(n, value) for n, line in self._answers() if (value := read(line)) is not None])
+        return self._most([(n, value) for n, line in self.answers() if (value := read(line)) is not None])
 
     def _wire_effort(self) -> Said:
-        answers = self._answers()
+        answers = self.answers()
         if not answers:
             return Said(value=None, reason="no request was passed on")
         most = self._most([(n, line.effort_wire) for n, line in answers if line.effort_wire is not None])

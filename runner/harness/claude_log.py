@@ -58,6 +58,10 @@ KNOWN = frozenset(
         "agent-setting",
         "content-replacement",
         "worktree-state",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
+        "tools-used",
     ]
 )
 MALFORMED = (
@@ -157,7 +161,7 @@ class _Reader:
             spoken = [a for a in trace.answers if a.whole or a.stop == "error"]
             trace.stop = spoken[-1].stop if spoken else None
             trace.error = last.error
-        return must_know(trace, "Claude Code", recognised=self.seen)
+        return must_know(trace, "Claude Code", recognised=self.seen, kinds_grow=True)
 
     def _assistant(self, row: Row, data: dict[str, Any], at: str | None) -> None:
         message = mapping(data.get("message"))

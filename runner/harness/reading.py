@@ -61,10 +61,13 @@ def identify(trace: Trace, requested: Request | None = None) -> Identity:
     )
 
 
-def must_know(trace: Trace, agent: str, *, recognised: int) -> Trace:
-    """The trace itself; LogError where nothing was recognised, or more lines are strange than known."""
+def must_know(trace: Trace, agent: str, *, recognised: int, kinds_grow: bool = False) -> Trace:
+    """The trace itself; LogError where nothing was recognised, or more lines are strange than known.
+
+    ``kinds_grow``: an agent that adds kinds of lines with every version: strange ones are no sign of another schema.
+    """
     if not recognised:
         raise LogError(f"nothing was recognised in {agent}'s log")
-    if trace.unknown > recognised:
+    if trace.unknown > recognised and not kinds_grow:
         raise LogError(f"{agent}'s log is in an unknown schema: {trace.unknown} lines of {trace.unknown + recognised}")
     return trace

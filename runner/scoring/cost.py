@@ -55,8 +55,10 @@ def _charged(lines: Sequence[LedgerLine]) -> Cell:
     unknown = [line for line in lines if line.price_usd is None]
     if unknown:
         return Cell.none(f"{len(unknown)} of {len(lines)} requests have no price: {unknown[0].price_source}")
+    if not lines:
+        return Cell.of(0.0, "ledger: nothing was answered")
     sources = Counter(line.price_source for line in lines)
-    total = round(sum(line.price_usd or 0.0 for line in lines), 10)
+    total = round(sum((line.price_usd or 0.0 for line in lines), 0.0), 10)
     return Cell.of(total, "ledger, per request: " + ", ".join(f"{name} {n}" for name, n in sources.most_common()))
 
 

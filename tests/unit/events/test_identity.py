@@ -65,6 +65,8 @@ def test_the_effective_effort_is_the_wires_and_is_never_guessed(tmp_path: Path) 
         stored_run(tmp_path / "b", "claude", "effort_max_claude-sonnet-4-5", effort="max", model="claude-sonnet-4-5")
     )
     assert (budget.effort, budget.effort_normalized) == ("budget_tokens=31999", "unknown")
+    run = stored_run(tmp_path / "d", "pi", "effort_off", effort="unknown")
+    assert (identity(run).effort, identity(run).facets["effort"].logged.value) == ("unknown", "off")
     silent = identity(stored_run(tmp_path / "c", "mini", "happy", effort="unknown"))
     assert (silent.effort, silent.effort_normalized, silent.effort_provenance) == ("unknown", "unknown", "unknown")
     assert silent.confounds == []

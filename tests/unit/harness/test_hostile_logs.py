@@ -157,6 +157,15 @@ def test_a_log_in_which_nothing_is_known_is_an_error(tmp_path: Path, agent: str,
         READERS[agent].read_summary(tmp_path)
 
 
+def test_kinds_of_lines_that_claude_adds_are_skipped(tmp_path: Path) -> None:
+    lines = lines_of("claude", "unknown_tool")
+    plain = summary(tmp_path, "claude", lines)
+    more = [json.dumps({"type": "future-kind", "sessionId": "s", "n": n}).encode() for n in range(200)]
+    found = summary(tmp_path, "claude", more + lines)
+    assert facts(found) == facts(plain)
+    assert found.unknown_lines == 200
+
+
 def test_another_agents_log_is_an_error(tmp_path: Path) -> None:
     for agent in ("pi", "claude", "codex", "opencode"):
         for other in ("pi", "claude", "codex"):

@@ -1,0 +1,55 @@
+"""A disagreement about effort stands in the row and in the detail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.events.identity import identify_run
+from runner.events.segments import of_run
+from runner.gateway.totals import read_ledger
+from runner.prices import Price
+from runner.report.detail import write_detail
+from runner.report.row import row
+from runner.schema.cell import Cell
+from runner.schema.layers import ProcessSettings
+from runner.schema.run import RunLock, RunResult
+from runner.schema.score import Composite
+from runner.scoring.cost import measure_cost
+from runner.scoring.process import look_at, measure_process
+from tests.support.stored_run import stored_run
+
+
+def ended(folder: Path, effort: str) -> tuple[RunLock, RunResult, str]:
+    """Lock, result and detail of a run of which the agent's log and the wire are stored."""
+    run = stored_run(folder, "pi", "effort_max", effort=effort)
+    lock = run.lock()
+    segments, ledger = of_run(run.agent, "pi", [("M01", 1)]), read_ledger(run.ledger)
+    nothing = Composite(value=None, earned=0, available=0, total=0, reason="none")
+    result = RunResult(
+        run_id="r", sample=1, benchmark="b", arm=lock.arm, arm_id=lock.arm.arm_id, outcome="pass", cause=None,
+        detail="", attempts=[], head="c", diff_lines=1, wall_s=1.0, started_at="2026-01-01T00:00:00.000Z", tokens=None,
+        tokens_reason="x", cost=Cell.none("x"), components=[], code=nothing, agentic=nothing, review=Cell.none("x"),
+        freeze=Cell.of("0s", "ledger"), identity=identify_run(run.path, lock, segments, ledger),
+    )  # fmt: skip
+    process = measure_process(look_at(segments, ProcessSettings()), 1, 1, 1, None)
+    scores = [process, measure_cost(ledger, lambda *_: Price(None, "no list"))]
+    return lock, result, write_detail(lock, result, scores, {})
+
+
+@pytest.mark.parametrize(("asked", "cell"), [("high", "high"), ("max", "max (log high, wire high)"), ("unknown", "-")])
+def test_the_row_names_what_came_of_an_effort(tmp_path: Path, asked: str, cell: str) -> None:
+    lock, result, detail = ended(tmp_path, asked)
+    assert row(result, report="r", series="s")["effort"] == cell
+    assert ("effort-confounded" in detail) is (asked == "max")
+    assert f"| effort | {'`' + asked + '`' if asked != 'unknown' else '-'} (" in detail
+    assert "(gateway.jsonl:1)" in detail
+    assert lock.arm.effort == asked
+
+
+def test_the_detail_says_where_every_figure_comes_from(tmp_path: Path) -> None:
+    _, _, detail = ended(tmp_path, "high")
+    assert "| longest_run | 0 | agent log; compare within one harness only |" in detail
+    assert "| without_cache_usd | - | no list |" in detail
+    assert "| churn_snapshots | - | no snapshots were taken |" in detail
