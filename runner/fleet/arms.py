@@ -17,6 +17,7 @@ from runner.harness.base import Harness, Request
 from runner.lab.kit import Kit
 from runner.lab.prepare import Log, add_agent
 from runner.registry.benchmark import Benchmark
+from runner.registry.freshness import contamination
 from runner.schema.arm import Arm
 from runner.schema.entry import Limits
 from runner.sprint import controls
@@ -90,7 +91,10 @@ class Arms:
             self._gateway, draft.harness, draft.provider, draft.arm, caps,
             tools=entry.provider_tools, egress=entry.egress,
         )  # fmt: skip
-        return Job(own, Order(draft.arm, sample, contestant, log_format=draft.harness.log_format))
+        options = draft.provider.models.get(draft.arm.model)
+        seen = contamination(draft.arm.model, entry.published, options.released if options else None)
+        order = Order(draft.arm, sample, contestant, contamination=seen, log_format=draft.harness.log_format)
+        return Job(own, order)
 
 
 def _caps(limits: Limits, provider: Provider, model: str) -> Caps:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -61,6 +61,7 @@ class ModelOptions(Strict):
     routing: Routing | None = None
     body: dict[str, Any] = {}
     rates: Rates | None = None
+    released: date | None = None
 
 
 class Provider(Strict):

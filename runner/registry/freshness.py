@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import date
 
 from runner.schema.cell import Cell
@@ -14,12 +13,12 @@ _IN_NAME = (
 )
 
 
-def released(model: str, known: Mapping[str, str]) -> tuple[date, str] | None:
-    """When a model came out, and who says so: the provider's ``released`` table, or the date in its name (a month counts
+def released(model: str, said: date | None) -> tuple[date, str] | None:
+    """When a model came out, and who says so: ``said`` (of ``providers.yaml``), or the date in its name (a month counts
     from its last day on, so that a doubt never clears a model). Null: nobody says so.
     """
-    if model in known:
-        return date.fromisoformat(known[model]), "providers.yaml"
+    if said is not None:
+        return said, "providers.yaml"
     for pattern in _IN_NAME:
         for found in pattern.finditer(model):
             year, month, *day = (int(part) for part in found.groups())
@@ -30,13 +29,13 @@ def released(model: str, known: Mapping[str, str]) -> tuple[date, str] | None:
     return None
 
 
-def contamination(model: str, published: str | None, known: Mapping[str, str]) -> Cell:
+def contamination(model: str, published: str | None, said: date | None) -> Cell:
     """``older`` or ``newer`` than the benchmark's publication; null with a reason where either date is not known."""
     if published is None:
         return Cell.none("the benchmark has no date of publication")
-    found = released(model, known)
+    found = released(model, said)
     if found is None:
-        return Cell.none("nobody says when the model came out: name it under released in providers.yaml")
+        return Cell.none("nobody says when the model came out: give it a date, released, under models in providers.yaml")
     day, source = found
     return Cell.of("newer" if day > date.fromisoformat(published) else "older", f"{day.isoformat()}, by {source}")
 

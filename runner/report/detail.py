@@ -149,6 +149,7 @@ def _identity(result: RunResult) -> str:
     record = result.identity
     if record is None:
         return "Not recorded."
+    seen = result.contamination
 
     def said(one: Said) -> str:
         if one.value is None:
@@ -165,6 +166,9 @@ def _identity(result: RunResult) -> str:
         f"Effective effort `{record.effort}` (normalized {record.effort_normalized}, from {record.effort_provenance}); "
         f"mode {record.mode}, {record.orchestration}, by {record.delegation}."
     )
+    if seen is not None:
+        words = f"{seen.value} than the benchmark ({seen.source})" if seen.value else f"of unknown age ({seen.reason})"
+        lines.append(f"The model is {words}.")
     if record.confounds:
         lines.append(f"Comparisons with this run are {', '.join(record.confounds)}.")
     return "\n".join(lines)

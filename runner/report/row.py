@@ -30,7 +30,7 @@ def row(result: RunResult, *, report: str, series: str) -> dict[str, str]:
         "time": fmt.duration(result.wall_s),
         "freeze": result.freeze.text(),
         "report": report,
-        "comment": "",
+        "comment": "model newer than the benchmark" if _newer(result.contamination) else "",
         "harness": f"{result.arm.harness} {result.arm.harness_version}",
         "delegation": result.arm.delegation,
         "sample": str(result.sample),
@@ -39,6 +39,10 @@ def row(result: RunResult, *, report: str, series: str) -> dict[str, str]:
         "rubric": result.rubric[:12] if result.rubric else "-",
         "revision": str(result.revision),
     }
+
+
+def _newer(cell: Cell | None) -> bool:
+    return cell is not None and cell.value == "newer"
 
 
 def _review(cell: Cell) -> str:

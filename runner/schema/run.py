@@ -43,6 +43,8 @@ class RunLock(Strict):
     templates: str
     series: str
     certificate: str | None = None
+    contamination: Cell | None = None
+    """Whether the model is newer than the benchmark, and could have seen it; null for a control."""
     price_snapshot: str | None = None
     log_format: str | None = None
     engine: dict[str, str] = {}
@@ -100,6 +102,7 @@ class RunResult(Strict):
     agentic: Composite
     review: Cell
     freeze: Cell
+    contamination: Cell | None = None
     identity: IdentityRecord | None = None
     revision: int = 1
     rubric: str | None = None

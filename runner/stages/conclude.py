@@ -77,6 +77,7 @@ def write_result(
         review=Cell.none(PENDING),
         freeze=trail.freeze,
         identity=trail.identity,
+        contamination=lock.contamination,
     )
     write_record(run.result_file, result)
     write_pages(kit.benchmark, run, lock, result, measured.scores, lock.series)

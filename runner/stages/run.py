@@ -18,6 +18,7 @@ from runner.lab.kit import Kit
 from runner.repo import Mirror
 from runner.sandbox.pod import Pod
 from runner.schema.arm import Arm
+from runner.schema.cell import Cell
 from runner.schema.run import Cause, RunLock, RunResult, StateName
 from runner.scoring.branch import Branch
 from runner.scoring.gates import measure_gates
@@ -45,6 +46,7 @@ class Order:
     sample: int
     contestant: Contestant
     full: bool = True
+    contamination: Cell | None = None
     log_format: str | None = None
     """The harness whose log format the contestant writes; null for a control."""
 
@@ -138,6 +140,7 @@ def _prepare(kit: Kit, order: Order, on_event: Listener) -> tuple[RunDir, Mirror
         series=series_for(benchmark.hash, entry.formula, templates_hash(), order.arm.harness_version, limits),
         engine=kit.engine_facts(),
         log_format=order.log_format,
+        contamination=order.contamination,
         certificate=proof_of(benchmark.runs_dir, benchmark.id, benchmark.hash),
     )
     run = RunDir.create(benchmark.runs_dir, name, lock, on_event)

@@ -44,7 +44,8 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
         mirror, baseline = Mirror.create(folder / "mirror.git", benchmark.source, benchmark.entry.baseline)
         reference, unfit = _reference(kit, mirror, baseline)
         _tell(unfit, told)
-        bays = stack.enter_context(Bays(kit, mirror, run_id, kit.side_by_side))
+        # One more than there is room for: a check that waits for an answer leaves its core to another one.
+        bays = stack.enter_context(Bays(kit, mirror, run_id, kit.side_by_side + 1))
         bench = Bench(kit, mirror, baseline, reference, run_id, folder, announce, Memo(mirror, bays.run).run)
         tools: dict[str, str] = {}
         matrix: dict[str, list[str]] = {}

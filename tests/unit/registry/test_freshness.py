@@ -23,13 +23,13 @@ from runner.registry.freshness import contamination, released
     ],
 )
 def test_the_date_in_a_name(model: str, day: str | None) -> None:
-    found = released(model, {})
+    found = released(model, None)
     assert (found[0].isoformat() if found else None) == day
 
 
 def test_a_named_date_wins_and_an_unknown_one_is_never_cleared() -> None:
-    assert released("m-2020-01-01", {"m-2020-01-01": "2026-12-01"}) == (date(2026, 12, 1), "providers.yaml")
-    assert contamination("m", "2026-11-29", {"m": "2026-11-30"}).value == "newer"
-    assert contamination("m", "2026-11-29", {"m": "2026-11-29"}).value == "older"
-    assert contamination("m", "2026-11-29", {}).value is None
-    assert "no date of publication" in (contamination("m", None, {}).reason or "")
+    assert released("m-2020-01-01", date(2026, 12, 1)) == (date(2026, 12, 1), "providers.yaml")
+    assert contamination("m", "2026-11-29", date(2026, 11, 30)).value == "newer"
+    assert contamination("m", "2026-11-29", date(2026, 11, 29)).value == "older"
+    assert contamination("m", "2026-11-29", None).value is None
+    assert "no date of publication" in (contamination("m", None, None).reason or "")
