@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from runner.cli import score_run
 from runner.cli.entry import run_app
 from runner.cli.options import DEFAULT_REGISTRY, Registry
 from runner.cli.score_review import review
@@ -169,6 +170,10 @@ def _one_of(option: str, value: str, known: tuple[str, ...]) -> None:
 
 def _log(line: str) -> None:
     typer.echo(line, err=True)
+
+
+score_app.command("process")(score_run.process)
+score_app.command("cost")(score_run.cost)
 
 
 def main() -> None:

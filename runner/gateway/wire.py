@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from runner.schema.ledger import Wire
@@ -44,6 +44,8 @@ class Asked:
     effort: str | None
     body: bytes
     note: str | None = None
+    data: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The request as it was read."""
 
 
 class UnreadableBody(ValueError):
@@ -73,11 +75,11 @@ def read_request(wire: Wire, body: bytes, encoding: str | None) -> Asked:
         raise UnreadableBody("the body is not a JSON object")
     model = data.get("model")
     stream = data.get("stream") is True
-    asked = Asked(model if isinstance(model, str) else None, stream, effort_of(data), body)
+    asked = Asked(model if isinstance(model, str) else None, stream, effort_of(data), body, data=data)
     options = data.get("stream_options")
     if wire == "chat" and stream and not (isinstance(options, dict) and options.get("include_usage") is True):
         changed = with_usage(plain, data)
-        return Asked(asked.model, True, asked.effort, changed, "include_usage added")
+        return Asked(asked.model, True, asked.effort, changed, "include_usage added", data)
     return asked
 
 

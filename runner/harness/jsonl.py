@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
+MAX_DEPTH = 200
+"""No agent nests deeper; what does would exhaust the stack of whoever walks it."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,43 @@ def rows(path: Path) -> Iterator[Row]:
                 whole = b"{too large"
             if not whole.strip():
                 continue
-            try:
-                data = json.loads(whole)
-            except (ValueError, RecursionError):
-                data = None
+            data = parsed(whole)
             yield Row(path.name, number, data if isinstance(data, dict) else None)
+
+
+def parsed(whole: bytes) -> Any:
+    """The JSON value, or null where there is none, or one that is nested too deeply."""
+    try:
+        data = json.loads(whole)
+    except (ValueError, RecursionError):
+        return None
+    return data if whole.count(b"[") + whole.count(b"{") < MAX_DEPTH or _shallow(data) else None
+
+
+def _shallow(data: Any) -> bool:
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for value in level
+            if isinstance(value, (dict, list))
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return True
+    return False
+
+
+def first_of_each(found: Iterable[Row], key: Callable[[Row], str | None]) -> Iterator[Row]:
+    """``found`` without the lines that were written twice; lines without a key all stay."""
+    seen: set[str] = set()
+    for row in found:
+        name = key(row)
+        if name is not None:
+            if name in seen:
+                continue
+            seen.add(name)
+        yield row
 
 
 def mapping(value: Any) -> dict[str, Any]:
@@ -53,4 +87,12 @@ def text(value: Any) -> str | None:
 
 
 def count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+    """A token count; what is no sensible one counts as zero."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 50 else 0
+
+
+def amount(value: Any) -> float | None:
+    """A finite number that is not negative, or null."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 <= value < 1e15 else None

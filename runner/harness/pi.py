@@ -61,16 +61,10 @@ class Pi:
         )
 
     def read_identity(self, log_dir: Path, requested: Request | None = None) -> Identity:
-        log = pi_log.load(log_dir)
-        return Identity(
-            requested_model=requested.model if requested else None,
-            requested_effort=requested.effort if requested else None,
-            logged_model=pi_log.logged_model(log),
-            logged_effort=pi_log.logged_effort(log),
-        )
+        return pi_log.read_identity(log_dir, requested)
 
     def read_summary(self, log_dir: Path) -> Summary:
-        return pi_log.summarise(pi_log.load(log_dir))
+        return pi_log.read_summary(log_dir)
 
 
 def _models(request: Request) -> dict[str, Any]:

@@ -1,45 +1,71 @@
 """Reads pi's session file (schema version 3) and its event stream.
 
 The session file is the better witness (one entry a message, compactions, line numbers); the event stream survives
-when the session file does not, and it alone says whether the agent came to rest.
+when the session file does not, and it alone says whether the agent came to rest, and how long it waited for a retry.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from runner.harness.jsonl import Row, count, items, mapping, rows, text
-from runner.harness.summary import Claim, LogError, Summary
+from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, text
+from runner.harness.reading import identify, must_know, summarise
+from runner.harness.summary import Claim, Identity, LogError, Summary
+from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.schema.base import digest
 from runner.schema.ledger import Usage
+
+if TYPE_CHECKING:
+    from runner.harness.base import Request
 
 SESSION_VERSION = 3
 STDOUT = "stdout.jsonl"
-MAX_ERROR = 300
 
-ENTRIES = {
-    "session",
-    "model_change",
-    "thinking_level_change",
-    "message",
-    "compaction",
-    "context_edit",
-    "usage",
-    "label",
-    "branch_summary",
-    "session_info",
-    "custom",
-    "custom_message",
-}
-OVERFLOW = re.compile(
-    r"context.?(length|window|size)|prompt is too long|maximum context|input token count|too many tokens"
-    r"|reduce the length|exceeds? the (available )?context",
-    re.IGNORECASE,
+ENTRIES = frozenset(
+    [
+        "session",
+        "model_change",
+        "thinking_level_change",
+        "message",
+        "compaction",
+        "context_edit",
+        "usage",
+        "label",
+        "branch_summary",
+        "session_info",
+        "custom",
+        "custom_message",
+    ]
+)
+EVENTS = frozenset(
+    [
+        "session",
+        "agent_start",
+        "agent_end",
+        "agent_settled",
+        "turn_start",
+        "turn_end",
+        "message_start",
+        "message_update",
+        "message_end",
+        "tool_execution_start",
+        "tool_execution_update",
+        "tool_execution_end",
+        "auto_compaction_start",
+        "auto_compaction_end",
+        "compaction_start",
+        "compaction_end",
+        "auto_retry_start",
+        "auto_retry_end",
+        "entry_appended",
+        "queue_update",
+        "session_info_changed",
+        "thinking_level_changed",
+    ]
 )
 MALFORMED = (
     ("json", re.compile(r"^Invalid arguments for tool")),
@@ -48,171 +74,251 @@ MALFORMED = (
 )
 
 
-@dataclass
-class Log:
-    """The parts of one or more sessions that matter, in the order they were written."""
-
-    entries: list[Row] = field(default_factory=list)
-    settled: bool = False
-    torn: int = 0
+def read_summary(log_dir: Path) -> Summary:
+    """LogError when there is no log, or one of an unknown schema."""
+    return summarise(read_trace(log_dir))
 
 
-def load(log_dir: Path) -> Log:
-    """Read what was collected of one attempt. LogError when there is no log, or one of an unknown schema."""
-    log = Log()
+def read_identity(log_dir: Path, requested: Request | None = None) -> Identity:
+    """What the log says of model, provider and thinking level."""
+    return identify(read_trace(log_dir), requested)
+
+
+def read_trace(log_dir: Path) -> Trace:
+    """All that was collected of one attempt, sessions in the order of their names."""
     stdout = log_dir / STDOUT
     sessions = sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout)
+    events = list(rows(stdout)) if stdout.is_file() else []
+    reader = _Reader("pi/3")
     for path in sessions:
         found = list(rows(path))
         _check_header(found, path.name)
-        log.entries += [row for row in found if row.data is not None]
-        log.torn += sum(row.data is None for row in found)
-    events = list(rows(stdout)) if stdout.is_file() else []
-    log.settled = any(row.data and row.data.get("type") == "agent_settled" for row in events)
+        for row in first_of_each(found, _entry_id):
+            reader.entry(row)
     if not sessions and events:
         _check_header(events, STDOUT)
-        log.entries = [entry for row in events if (entry := _as_entry(row)) is not None]
-        log.torn = sum(row.data is None for row in events)
-    if not log.entries:
+        return read_events(events)
+    if not reader.seen and not reader.trace.torn:
         raise LogError("pi left no log", "its stderr says why")
-    return log
+    trace = reader.finish()
+    _add_waits(trace, events)
+    return trace
 
 
-def summarise(log: Log) -> Summary:
-    """What happened. LogError when no message was recognised."""
-    answers = [row for row in log.entries if _role(row) == "assistant"]
-    if not any(_role(row) for row in log.entries):
-        raise LogError("no message was recognised in pi's log")
-    whole = [row for row in answers if _message(row).get("stopReason") not in ("error", "aborted")]
-    failed = [row for row in answers if _message(row).get("stopReason") == "error"]
-    calls = [call for row in whole for call in items(_message(row).get("content")) if call.get("type") == "toolCall"]
-    malformed, broken = _malformed(log.entries, calls)
-    overflows = [row for row in failed if OVERFLOW.search(text(_message(row).get("errorMessage")) or "")]
-    last = _message(answers[-1]) if answers else {}
-    return Summary(
-        turns=len(whole),
-        calls=len(calls),
-        malformed=dict(malformed),
-        failed_tools=broken,
-        errors=len(failed),
-        retries=_retries(answers),
-        context_errors=len(overflows),
-        context_death=bool(overflows) and overflows[-1] is answers[-1],
-        compactions=sum(mapping(row.data).get("type") == "compaction" for row in log.entries),
-        usage=_usage(log.entries),
-        stop=text(last.get("stopReason")),
-        error=(text(last.get("errorMessage")) or "")[:MAX_ERROR] or None,
-        settled=log.settled,
-        longest_run=max((len(list(group)) for _, group in groupby(map(_signature, calls))), default=0),
-        response_ids=tuple(name for row in answers if (name := text(_message(row).get("responseId")))),
-        torn_lines=log.torn,
-    )
+def read_events(found: Iterable[Row]) -> Trace:
+    """The trace of an event stream alone (``--mode json``), as the seed's logs are, too."""
+    reader = _Reader("pi/3 events")
+    for row in found:
+        reader.event(row)
+    return reader.finish()
 
 
-def logged_effort(log: Log) -> Claim | None:
-    """The thinking level of the last answer, or of the last change of it where answers do not say."""
-    for row in reversed(log.entries):
-        level = text(_message(row).get("thinkingLevel")) if _role(row) == "assistant" else None
+class _Reader:
+    def __init__(self, schema: str) -> None:
+        self.trace = Trace(schema)
+        self.seen = 0
+        self._calls: dict[tuple[str, str], Call] = {}
+        self._answers: set[str] = set()
+        self._announced = False
+
+    def entry(self, row: Row, at: str | None = None) -> None:
+        """One entry of a session file."""
+        data = row.data
+        kind = text(data.get("type")) if data else None
+        if data is None:
+            self.trace.torn += 1
+        elif kind not in ENTRIES:
+            self.trace.unknown += 1
+        elif kind == "message":
+            self._message(row, mapping(data.get("message")), at or moment(data.get("timestamp")))
+        elif kind in ("compaction", "usage"):
+            self._beside(row, data, at or moment(data.get("timestamp")))
+        elif kind == "thinking_level_change" and (level := text(data.get("thinkingLevel"))):
+            self.trace.effort = Claim(level, row.file, row.number)
+        elif kind == "model_change" and (provider := text(data.get("provider"))):
+            self.trace.provider = Claim(provider, row.file, row.number)
+
+    def event(self, row: Row) -> None:
+        """One event of the stream."""
+        data = row.data
+        kind = text(data.get("type")) if data else None
+        if data is None:
+            self.trace.torn += 1
+            return
+        if kind not in EVENTS:
+            self.trace.unknown += 1
+            return
+        stream = stream_of(data)
+        self.seen += kind in ("agent_start", "agent_settled", "turn_start")
+        if kind == "message_end":
+            self._message(row, mapping(data.get("message")), None, stream)
+        elif kind == "tool_execution_start":
+            self._call(row, stream, data.get("toolCallId"), data.get("toolName"), data.get("args"), None)
+        elif kind == "tool_execution_end":
+            result = mapping(data.get("result"))
+            self._result(row, stream, data, result.get("content"), None)
+        elif kind in ("compaction_end", "auto_compaction_end") and isinstance(data.get("result"), dict):
+            self._beside(row, {"type": "compaction", **data["result"]}, None)
+        elif kind == "auto_retry_start":
+            self.seen += 1
+            self._announced = True
+            self.trace.steps.append(_retry(row, stream))
+        elif kind == "agent_settled":
+            self.trace.settled = True
+
+    def finish(self) -> Trace:
+        trace = self.trace
+        answers = trace.answers
+        if not self._announced:
+            _mark_retries(trace)
+        if answers:
+            trace.stop, trace.error = answers[-1].stop, answers[-1].error
+        return must_know(trace, "pi", recognised=self.seen)
+
+    def _message(self, row: Row, message: dict[str, Any], at: str | None, stream: str = "") -> None:
+        role = text(message.get("role"))
+        if role is None:
+            self.trace.unknown += 1
+            return
+        self.seen += 1
+        at = moment(message.get("timestamp")) or at
+        if role == "assistant":
+            self._answer(row, message, at, stream)
+        elif role == "toolResult":
+            self._result(row, stream, message, message.get("content"), at)
+        elif role == "system":
+            self.trace.prompt = Claim(digest({**message, "timestamp": None}), row.file, row.number)
+
+    def _answer(self, row: Row, message: dict[str, Any], at: str | None, stream: str) -> None:
+        key = text(message.get("responseId"))
+        same = key or (digest(message) if "timestamp" in message else f"{row.file}:{row.number}")
+        if same in self._answers:
+            return
+        self._answers.add(same)
+        stop = text(message.get("stopReason"))
+        whole = stop not in ("error", "aborted")
+        error = shortened(text(message.get("errorMessage")) or "error") if stop == "error" else None
+        where: dict[str, Any] = {"file": row.file, "line": row.number, "at": at, "stream": stream}
+        named = text(message.get("responseModel")) or text(message.get("model"))
+        level = text(message.get("thinkingLevel"))
+        self.trace.steps.append(
+            Answer(**where, whole=whole, response_id=key, model=named, usage=usage_of(message.get("usage")), stop=stop,
+                   error=error, context=bool(error and OVERFLOW.search(text(message.get("errorMessage")) or "")),
+                   effort=level)
+        )  # fmt: skip
+        spent = amount(mapping(mapping(message.get("usage")).get("cost")).get("total"))
+        if spent is not None:
+            self.trace.cost_usd = (self.trace.cost_usd or 0.0) + spent
+        if named:
+            self.trace.model = Claim(named, row.file, row.number)
         if level:
-            return Claim(level, row.file, row.number)
-    changes = [row for row in log.entries if mapping(row.data).get("type") == "thinking_level_change"]
-    level = text(mapping(changes[-1].data).get("thinkingLevel")) if changes else None
-    return Claim(level, changes[-1].file, changes[-1].number) if level else None
+            self.trace.effort = Claim(level, row.file, row.number)
+        if provider := text(message.get("provider")):
+            self.trace.provider = Claim(provider, row.file, row.number)
+        if whole:  # a call in an answer that was cut was never run
+            for part in items(message.get("content")):
+                if part.get("type") == "toolCall":
+                    self._call(row, stream, part.get("id"), part.get("name"), part.get("arguments"), at,
+                               bad=text(part.get("argumentsError")))  # fmt: skip
+
+    def _call(
+        self, row: Row, stream: str, ident: Any, name: Any, arguments: Any, at: str | None, bad: str | None = None
+    ) -> None:
+        self.seen += 1
+        key = text(ident) or f"{row.file}:{row.number}"
+        if (stream, key) in self._calls:
+            return
+        call = Call(file=row.file, line=row.number, at=at, stream=stream, id=key, tool=text(name) or "?",
+                    arguments={"unreadable": bad} if bad else arguments, malformed="json" if bad else None)  # fmt: skip
+        self._calls[(stream, key)] = call
+        self.trace.steps.append(call)
+
+    def _result(self, row: Row, stream: str, data: dict[str, Any], content: Any, at: str | None) -> None:
+        self.seen += 1
+        call = self._calls.get((stream, text(data.get("toolCallId")) or ""))
+        if call is None or (call.answered and call.ended):
+            return
+        call.output = "".join(text(part.get("text")) or "" for part in items(content))
+        call.answered, call.ended = True, at
+        call.refused = data.get("isError") is True
+        took = amount(data.get("durationMs"))
+        call.duration_ms = took if took is not None else since_ms(call.at, at)
+        if call.refused and call.malformed is None:
+            call.malformed = next((kind for kind, pattern in MALFORMED if pattern.search(call.output)), None)
+        call.failed = call.refused and call.malformed is None
+
+    def _beside(self, row: Row, data: dict[str, Any], at: str | None) -> None:
+        self.seen += 1
+        spent = usage_of(data.get("usage"))
+        if data.get("type") == "compaction":
+            self.trace.steps.append(Compaction(file=row.file, line=row.number, at=at, usage=spent))
+        elif spent is not None:
+            self.trace.steps.append(
+                Answer(file=row.file, line=row.number, at=at, whole=True, side=True, usage=spent)
+            )  # fmt: skip
 
 
-def logged_model(log: Log) -> Claim | None:
-    """The model that the last answer names: what the provider said, or else what was asked."""
-    for row in reversed(log.entries):
-        message = _message(row)
-        name = text(message.get("responseModel")) or text(message.get("model"))
-        if _role(row) == "assistant" and name:
-            return Claim(name, row.file, row.number)
-    return None
+def stream_of(data: dict[str, Any]) -> str:
+    """The sub-agent that an event is tagged with; empty for the main agent."""
+    agent = text(data.get("agent"))
+    run = data.get("agentRun")
+    return "" if agent is None else agent if run is None else f"{agent}#{run}"
+
+
+def usage_of(raw: Any) -> Usage | None:
+    """Input is without cache; output includes reasoning, which not every provider tells apart."""
+    if not isinstance(raw, dict):
+        return None
+    output = count(raw.get("output"))
+    unsaid = output > 0 and "reasoning" not in raw
+    return Usage(
+        uncached_input=count(raw.get("input")),
+        cache_read=count(raw.get("cacheRead")),
+        cache_write=count(raw.get("cacheWrite")),
+        output=output,
+        reasoning=None if unsaid else count(raw.get("reasoning")),
+    )
 
 
 def _check_header(found: list[Row], name: str) -> None:
     head = next((row.data for row in found if row.data is not None), None)
     if head is None or head.get("type") != "session" or head.get("version") != SESSION_VERSION:
         raise LogError(f"{name} is no session of pi in version {SESSION_VERSION}")
-    if name == STDOUT:
-        return
-    unknown = {str(row.data.get("type")) for row in found if row.data is not None} - ENTRIES
-    if unknown:
-        raise LogError(f"{name} holds entries of an unknown kind: {', '.join(sorted(unknown))[:200]}")
 
 
-def _as_entry(row: Row) -> Row | None:
-    """An event of the stream as the session entry it stands for."""
-    data = row.data or {}
-    kind = data.get("type")
-    if kind == "message_end":
-        return Row(row.file, row.number, {"type": "message", "message": data.get("message")})
-    if kind == "compaction_end" and isinstance(data.get("result"), dict):
-        return Row(row.file, row.number, {"type": "compaction", **data["result"]})
-    return row if kind == "session" else None
+def _entry_id(row: Row) -> str | None:
+    return text((row.data or {}).get("id"))
 
 
-def _message(row: Row) -> dict[str, Any]:
-    data = row.data or {}
-    return mapping(data.get("message")) if data.get("type") == "message" else {}
-
-
-def _role(row: Row) -> str | None:
-    return text(_message(row).get("role"))
-
-
-def _malformed(entries: list[Row], calls: list[dict[str, Any]]) -> tuple[Counter[str], int]:
-    """Malformed tool inputs by kind, and the tools that failed on a good input."""
-    bad_json = {call.get("id") for call in calls if call.get("argumentsError")}
-    kinds: Counter[str] = Counter()
-    seen: set[Any] = set()
-    failed = 0
-    for row in entries:
-        message = _message(row)
-        if message.get("role") != "toolResult" or message.get("toolCallId") in seen:
-            continue
-        seen.add(message.get("toolCallId"))
-        said = "".join(text(part.get("text")) or "" for part in items(message.get("content")))
-        kind = "json" if message.get("toolCallId") in bad_json else None
-        if message.get("isError") and kind is None:
-            kind = next((name for name, pattern in MALFORMED if pattern.search(said)), None)
-        if kind:
-            kinds[kind] += 1
-        elif message.get("isError"):
-            failed += 1
-    kinds["json"] += len(bad_json - seen)
-    return +kinds, failed
-
-
-def _retries(answers: list[Row]) -> int:
+def _mark_retries(trace: Trace) -> None:
     """Errors that were asked again: an overflow that was followed by a compaction is none."""
-    tries = 0
-    for row, _ in pairwise(answers):
-        message = _message(row)
-        if message.get("stopReason") == "error" and not OVERFLOW.search(text(message.get("errorMessage")) or ""):
-            tries += 1
-    return tries
-
-
-def _usage(entries: list[Row]) -> Usage:
-    total = Usage(uncached_input=0, output=0, reasoning=0)
-    for row in entries:
-        raw = _message(row).get("usage") or mapping(row.data).get("usage")
-        if isinstance(raw, dict):
-            output = count(raw.get("output"))
-            # Not every provider says how much of its output was reasoning.
-            unsaid = output > 0 and "reasoning" not in raw
-            total = total.plus(
-                Usage(
-                    uncached_input=count(raw.get("input")),
-                    cache_read=count(raw.get("cacheRead")),
-                    cache_write=count(raw.get("cacheWrite")),
-                    output=output,
-                    reasoning=None if unsaid else count(raw.get("reasoning")),
-                )
+    steps = trace.steps
+    for answer in trace.answers[:-1]:
+        if answer.error is not None and not answer.context:
+            steps.insert(
+                steps.index(answer) + 1,
+                Retry(file=answer.file, line=answer.line, stream=answer.stream, reason=answer.error),
             )
-    return total
 
 
-def _signature(call: dict[str, Any]) -> str:
-    return json.dumps([call.get("name"), call.get("arguments")], sort_keys=True)
+def _add_waits(trace: Trace, events: list[Row]) -> None:
+    """What the event stream says beyond the session: that the agent came to rest, and its retries' waits."""
+    announced = []
+    for row in events:
+        kind = (row.data or {}).get("type")
+        trace.settled = trace.settled or kind == "agent_settled"
+        if kind == "auto_retry_start":
+            announced.append(_retry(row, ""))
+    retries = [index for index, step in enumerate(trace.steps) if isinstance(step, Retry)]
+    for index, said in zip(retries, announced, strict=False):
+        step = trace.steps[index]
+        if isinstance(step, Retry):
+            trace.steps[index] = replace(step, wait_ms=said.wait_ms)
+
+
+def _retry(row: Row, stream: str) -> Retry:
+    data = row.data or {}
+    return Retry(
+        file=row.file, line=row.number, stream=stream, reason=shortened(text(data.get("errorMessage"))) or "retry",
+        wait_ms=amount(data.get("delayMs")),
+    )  # fmt: skip

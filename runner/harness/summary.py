@@ -32,6 +32,10 @@ class Identity:
     logged_model: Claim | None
     logged_effort: Claim | None
     logged_version: Claim | None = None
+    logged_provider: Claim | None = None
+    logged_context_window: Claim | None = None
+    logged_prompt: Claim | None = None
+    """SHA-256 of the system prompt as logged."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,12 @@ class Summary:
     settled: bool = False
     """The agent itself says that it had nothing left to do."""
     longest_run: int = 0
-    """Longest run of one identical tool call."""
+    """Longest run of one identical tool call within one stream; waits excepted."""
+    best_cycle: tuple[int, int] | None = None
+    """(period, repeats) of the best cycle of 2 to 4 different calls."""
+    side_usage: Usage | None = None
+    """Tokens of calls beside the work (a compaction's summary) that the log names, but not in ``usage``."""
     response_ids: tuple[str, ...] = ()
     torn_lines: int = 0
+    unknown_lines: int = 0
+    """Whole lines of a kind that this reader does not know."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runner.report import format as fmt
+from runner.schema.identity import Said
 from runner.schema.run import RunLock, RunResult
 from runner.schema.score import Component, Composite, Gate, Score
 
@@ -25,8 +26,12 @@ def write_detail(lock: RunLock, result: RunResult, scores: Sequence[Score], cell
         _layer("Mutation kills", "mutations", scores, why_not),
         "## Process profile",
         _attempts(result),
+        _figures("process", scores),
+        "## Identity",
+        _identity(result),
         "## Cost",
         _cost(result),
+        _figures("cost", scores),
         "## Composites",
         _composite("code", result.code, result.outcome),
         _components(result.components),
@@ -126,6 +131,43 @@ def _layer(title: str, layer: str, scores: Sequence[Score], why_not: str) -> str
         f"- {name}: {cell.text()}{f' ({cell.reason})' if cell.reason else ''}" for name, cell in score.figures.items()
     ]
     return f"## {title}\n\n" + ("\n".join(lines) or f"`-`: {score.reason}")
+
+
+def _figures(layer: str, scores: Sequence[Score]) -> str:
+    """Every figure of a layer, with where it comes from or why it is not there."""
+    score = next((s for s in scores if s.layer == layer), None)
+    if score is None:
+        return "Not measured."
+    lines = ["| figure | value | source, or why not |", "| --- | --- | --- |"]
+    for name, cell in score.figures.items():
+        lines.append(f"| {name} | {cell.text()} | {(cell.reason or cell.source or '-').replace('|', '/')} |")
+    return "\n".join(lines)
+
+
+def _identity(result: RunResult) -> str:
+    """Requested, logged, on the wire; with the line that says so."""
+    record = result.identity
+    if record is None:
+        return "Not recorded."
+
+    def said(one: Said) -> str:
+        if one.value is None:
+            return f"- ({one.reason})" if one.reason else "-"
+        where = f" ({one.evidence.file}:{one.evidence.line})" if one.evidence else ""
+        return f"`{one.value}`{where}{f', {one.reason}' if one.reason else ''}".replace("|", "/")
+
+    lines = ["| | requested | logged | on the wire | agree |", "| --- | --- | --- | --- | --- |"]
+    for name, facet in record.facets.items():
+        agree = "-" if facet.agrees is None else "yes" if facet.agrees else "NO"
+        lines.append(f"| {name} | {said(facet.requested)} | {said(facet.logged)} | {said(facet.on_wire)} | {agree} |")
+    lines.append("")
+    lines.append(
+        f"Effective effort `{record.effort}` (normalized {record.effort_normalized}, from {record.effort_provenance}); "
+        f"mode {record.mode}, {record.orchestration}, by {record.delegation}."
+    )
+    if record.confounds:
+        lines.append(f"Comparisons with this run are {', '.join(record.confounds)}.")
+    return "\n".join(lines)
 
 
 def _attempts(result: RunResult) -> str:

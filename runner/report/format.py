@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import ROUND_HALF_UP, Decimal
 
 from runner.schema.ledger import Usage
-from runner.schema.run import AttemptRecord
+from runner.schema.run import AttemptRecord, RunResult
 
 
 def rounded(value: float, places: int) -> str:
@@ -42,6 +42,15 @@ def tokens(value: Usage) -> str:
 
 def cache(value: Usage) -> str:
     return f"in {count(value.cache_read)} out {count(value.cache_write)}"
+
+
+def effort(result: RunResult) -> str:
+    """What was asked for; where log or wire say something else, that as well: the row is then effort-confounded."""
+    asked = result.arm.effort if result.arm.effort != "unknown" else "-"
+    facet = result.identity.facets.get("effort") if result.identity else None
+    if facet is None or facet.agrees is not False:
+        return asked
+    return f"{asked} (log {facet.logged.value or 'silent'}, wire {facet.on_wire.value or 'silent'})"
 
 
 def attempts(records: list[AttemptRecord]) -> str:

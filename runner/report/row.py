@@ -17,7 +17,7 @@ def row(result: RunResult, *, report: str, series: str) -> dict[str, str]:
         "model": f"`{result.arm.model}`",
         "provider": result.arm.provider,
         "orch": result.arm.orchestration,
-        "effort": result.arm.effort if result.arm.effort != "unknown" else "-",
+        "effort": fmt.effort(result),
         "outcome": result.outcome,
         "att": fmt.attempts(result.attempts),
         "code": _score(result.code) if scored else "-",

@@ -11,19 +11,34 @@ from pydantic import BaseModel
 
 def records() -> dict[str, type[BaseModel]]:
     """Every record that reaches disk, by the name of its schema file."""
-    from runner.schema import certificate, entry, events, history, ledger, manifests, run, score
+    from runner.schema import (
+        certificate,
+        entry,
+        events,
+        history,
+        identity,
+        ledger,
+        look,
+        manifests,
+        run,
+        run_events,
+        score,
+    )
 
     return {
         "certificate": certificate.Certificate,
         "entry": entry.Entry,
         "event": events.Event,
         "history": history.HistoryRecord,
+        "identity": identity.IdentityRecord,
         "ledger": ledger.LedgerLine,
         "lock": run.RunLock,
+        "look": look.Look,
         "manifest": run.Manifest,
         "patches": manifests.PatchManifest,
         "reliability": certificate.Reliability,
         "result": run.RunResult,
+        "run-event": run_events.RunEvent,
         "score": score.Score,
         "solutions": manifests.SolutionManifest,
         "state": run.State,

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from runner.schema.base import Strict
+from runner.schema.layers import CostSettings, ProcessSettings
 
 Argv = Annotated[list[str], Field(min_length=1)]
 
@@ -259,8 +260,8 @@ class Entry(Strict):
     runs_dir: str = "runs"
     reports_dir: str = "reports"
     history_columns: list[str] = SEED_COLUMNS
-    process: dict[str, object] = {}
-    cost: dict[str, object] = {}
+    process: ProcessSettings = ProcessSettings()
+    cost: CostSettings = CostSettings()
     weights: Weights = Weights()
 
     formula: Literal["seed-1", "runner-1"] = "seed-1"

@@ -62,6 +62,10 @@ class LedgerLine(Strict):
     price_source: str
     """``provider``, ``genai-prices <version>``, ``free`` or the reason why there is no price."""
     effort_wire: str | None = None
+    sampling: str | None = None
+    """Temperature and the like as the request has them, as JSON with sorted keys."""
+    system_sha256: str | None = None
+    """Of the request's system prompt, in the canonical form."""
     latency_ms: float
     first_byte_ms: float | None = None
     request_bytes: int

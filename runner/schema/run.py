@@ -7,6 +7,7 @@ from typing import Any, Literal
 from runner.schema.arm import Arm
 from runner.schema.base import Strict
 from runner.schema.cell import Cell
+from runner.schema.identity import IdentityRecord
 from runner.schema.ledger import Usage
 from runner.schema.score import Component, Composite
 
@@ -98,6 +99,7 @@ class RunResult(Strict):
     agentic: Composite
     review: Cell
     freeze: Cell
+    identity: IdentityRecord | None = None
     revision: int = 1
     rubric: str | None = None
     """Hash of rubric, prompt and reviewers that ``review`` rests on."""

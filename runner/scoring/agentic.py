@@ -10,8 +10,8 @@ from runner.schema.score import Component
 from runner.scoring.fold import band_share, points, unmeasured
 
 Figures = Mapping[str, Cell]
-"""``retries``, ``blind_rebaselines``, ``malformed``, ``loops``, ``deaths``, ``tool_calls``, ``pushed_lines`` and
-``diff_lines``; one that is missing or null was not measured.
+"""Of layer ``process``: ``retries``, ``blind_rebaselines_1`` and ``_2``, ``malformed``, ``loops``, ``context_deaths``,
+``tool_calls``, ``churn_payload`` and ``churn_snapshots``; one that is missing or null was not measured.
 """
 
 DEFAULT_WEIGHTS = {"attempts": 30.0, "rebaseline": 20.0, "tool_discipline": 30.0, "churn": 20.0}
@@ -24,7 +24,8 @@ class _Missing(Exception):
 
 
 def agentic_components(entry: Entry, figures: Figures | None, outcome: str, why_not: str) -> list[Component]:
-    """All parts that the registry weighs (the published weights where it names none).
+    """All parts that the registry weighs (the published weights where it names none); ``seed-1`` takes the published
+    metrics, ``runner-1`` the second versions.
 
     ``figures`` null: the layer was not measured, for ``why_not``. What is missing leaves the denominator; nothing at
     all done (no tool call, no pushed line) is not measured and never full marks.
@@ -33,23 +34,22 @@ def agentic_components(entry: Entry, figures: Figures | None, outcome: str, why_
     components = []
     for name, weight in weights.items():
         if figures is None:
-            components.append(unmeasured(name, weight, why_not))
+            components.append(unmeasured(f"agentic.{name}", weight, why_not))
             continue
         try:
             earned, said = _PARTS[name](entry, figures, outcome, weight)
         except _Missing as missing:
-            components.append(unmeasured(name, weight, str(missing)))
+            components.append(unmeasured(f"agentic.{name}", weight, str(missing)))
         else:
-            share = earned / weight if weight else 0.0
-            components.append(points(name, weight, share, said))
+            components.append(points(f"agentic.{name}", weight, earned / weight if weight else 0.0, said))
     return components
 
 
-def _figure(figures: Figures, name: str) -> int:
+def _figure(figures: Figures, name: str) -> float:
     cell = figures.get(name)
-    if cell is None or cell.value is None or isinstance(cell.value, (str, bool)):
+    if cell is None or isinstance(cell.value, (str, bool)) or cell.value is None:
         raise _Missing((cell.reason if cell else None) or f"{name} was not measured")
-    return int(cell.value)
+    return cell.value
 
 
 def _penalty(entry: Entry, name: str) -> float:
@@ -60,40 +60,39 @@ def _attempts(entry: Entry, figures: Figures, outcome: str, weight: float) -> tu
     if outcome != "pass":
         return 0.0, f"{outcome}: 0"
     retries, penalty = _figure(figures, "retries"), _penalty(entry, "retry")
-    return max(weight - penalty * retries, 0.0), f"{weight:g} - {penalty:g} x {retries} retries"
+    return max(weight - penalty * retries, 0.0), f"{weight:g} - {penalty:g} x {retries:g} retries"
 
 
 def _rebaseline(entry: Entry, figures: Figures, outcome: str, weight: float) -> tuple[float, str]:
-    _something_was_done(figures)
-    blind, penalty = _figure(figures, "blind_rebaselines"), _penalty(entry, "rebaseline")
-    return max(weight - penalty * blind, 0.0), f"{weight:g} - {penalty:g} x {blind} blind rebaselines"
+    _something_was_done(entry, figures)
+    version = "1" if entry.formula == "seed-1" else "2"
+    blind, penalty = _figure(figures, f"blind_rebaselines_{version}"), _penalty(entry, "rebaseline")
+    said = f"{weight:g} - {penalty:g} x {blind:g} blind rebaselines (rebaseline-{version})"
+    return max(weight - penalty * blind, 0.0), said
 
 
 def _tool_discipline(entry: Entry, figures: Figures, outcome: str, weight: float) -> tuple[float, str]:
-    _something_was_done(figures)
+    _something_was_done(entry, figures)
     lost, said = 0.0, f"{weight:g}"
-    for name, penalty_name in (("malformed", "malformed"), ("loops", "loop"), ("deaths", "death")):
+    for name, penalty_name in (("malformed", "malformed"), ("loops", "loop"), ("context_deaths", "death")):
         count, penalty = _figure(figures, name), _penalty(entry, penalty_name)
         lost += penalty * count
-        said += f" - {penalty:g} x {count} {name}"
+        said += f" - {penalty:g} x {count:g} {name.replace('_', ' ')}"
     return max(weight - lost, 0.0), said
 
 
 def _churn(entry: Entry, figures: Figures, outcome: str, weight: float) -> tuple[float, str]:
-    pushed, diff = _figure(figures, "pushed_lines"), _figure(figures, "diff_lines")
-    if not diff:
-        raise _Missing("the diff is empty")
-    if not pushed:
-        raise _Missing("no pushed line was seen, although the branch has a diff")
+    name = "churn_payload" if entry.formula == "seed-1" else "churn_snapshots"
+    ratio = _figure(figures, name)
     band = entry.weights.thresholds.get("churn", _CHURN_BAND)
-    ratio = round(pushed / diff, 4)
-    said = f"{pushed} pushed / {diff} diff = {ratio:g} against band {band.full:g} to {band.zero:g}"
+    said = f"{ratio:g} by {figures[name].source} against band {band.full:g} to {band.zero:g}"
     return weight * band_share(band, ratio), said
 
 
-def _something_was_done(figures: Figures) -> None:
-    if not _figure(figures, "tool_calls"):
-        raise _Missing("no tool call was seen")
+def _something_was_done(entry: Entry, figures: Figures) -> None:
+    calls = _figure(figures, "tool_calls")
+    if calls < max(1, entry.process.min_tool_calls):
+        raise _Missing(f"{calls:g} tool calls say nothing")
 
 
 _PARTS: dict[str, Callable[[Entry, Figures, str, float], tuple[float, str]]] = {

@@ -242,12 +242,25 @@ def process_from(document: Document) -> dict[str, Cell]:
     try:
         totals, run = document["totals"], document["run"]
         churn = totals["churn"]
-        figures = {"retries": run["retries"], "pushed_lines": churn["pushed_lines"], "diff_lines": churn["diff_lines"]}
-        figures |= {key: totals[key] for key in ("tool_calls", "malformed", "loops", "deaths", "blind_rebaselines")}
+        figures = {"retries": run["retries"], "context_deaths": totals["deaths"]}
+        figures |= {key: totals[key] for key in ("tool_calls", "malformed", "loops")}
+        figures["blind_rebaselines_1"] = totals["blind_rebaselines"]
+        figures["blind_rebaselines_2"] = totals.get("blind_rebaselines_2")
+        pushed, diff = churn["pushed_lines"], churn["diff_lines"]
     except (KeyError, TypeError) as error:
         raise ConfigError(f"the process document cannot be used: {error!r}", "make it with bench-score process") \
             from None  # fmt: skip
-    return {
+    cells = {
         name: Cell.none(f"{name} was not measured") if value is None else Cell.of(value, "process")
         for name, value in figures.items()
     }
+    return cells | {"churn_payload": churn_ratio(pushed, diff)}
+
+
+def churn_ratio(pushed: int | None, diff: int | None) -> Cell:
+    """Pushed lines by the lines of the diff, four decimals; an empty side is no ratio and never full marks."""
+    if not diff:
+        return Cell.none("the diff is empty" if diff == 0 else "the diff is not known")
+    if not pushed:
+        return Cell.none("no pushed line was seen, although the branch has a diff")
+    return Cell.of(round(pushed / diff, 4), "payloads")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 from runner.errors import RigError
@@ -12,13 +13,16 @@ from runner.gateway.limits import Caps
 from runner.gateway.providers import Provider
 from runner.harness.base import Harness, HarnessPlan, Request, guard_version, under_folders
 from runner.lab.check import CONTESTANT
+from runner.prices import Price, price
 from runner.sandbox.box import Box, ExecResult
+from runner.sandbox.peek import Peek
 from runner.sandbox.pod import GATEWAY_PORT
 from runner.sandbox.transfer import NotCopied
 from runner.schema.arm import Arm
 from runner.schema.cell import Cell
-from runner.schema.ledger import LedgerTotals
+from runner.schema.ledger import LedgerTotals, Usage
 from runner.schema.run import RunLock
+from runner.sprint.lookout import Lookout
 from runner.sprint.worker import Door, Facts, Task, Work
 from runner.store.rundir import RunDir
 
@@ -37,8 +41,8 @@ class AgentContestant:
     def open(self, run: RunDir, lock: RunLock) -> Iterator[Door]:
         door = self._gateway.open_run(lock.run_id, self._provider, self._arm.model, self._caps, run.ledger)
         try:
-            yield Door(AgentWorker(self._gateway, door, self._harness, self._provider, self._arm, lock.run_id),
-                       door.socket_dir)  # fmt: skip
+            worker = AgentWorker(self._gateway, door, self._harness, self._provider, self._arm, lock.run_id, run)
+            yield Door(worker, door.socket_dir)
         finally:
             self._totals = door.close()
 
@@ -46,7 +50,10 @@ class AgentContestant:
         totals = self._totals
         if totals is None:
             reason = "the run ended before its model was asked"
-            return Facts(tokens=None, tokens_reason=reason, requests=None, models_served=[], cost=Cell.none(reason))
+            return Facts(
+                tokens=None, tokens_reason=reason, requests=None, models_served=[], cost=Cell.none(reason),
+                by_list=self._by_list,
+            )  # fmt: skip
         metered = totals.answered + totals.cut > totals.unmetered
         silent = "" if metered else "no answer said how many tokens it took"
         return Facts(
@@ -55,7 +62,11 @@ class AgentContestant:
             requests=totals.requests,
             models_served=totals.models_served,
             cost=self._cost(totals),
+            by_list=self._by_list,
         )
+
+    def _by_list(self, model: str, usage: Usage, at: datetime) -> Price:
+        return price(model, usage, at, catalogue=self._provider.price, free=self._provider.free)
 
     def _cost(self, totals: LedgerTotals) -> Cell:
         if totals.price_usd is None:
@@ -68,10 +79,10 @@ class AgentWorker:
     """Starts the agent once per attempt and says how it ended; the exit code of its CLI is no verdict."""
 
     def __init__(
-        self, gateway: Gateway, door: RunDoor, harness: Harness, provider: Provider, arm: Arm, run_id: str
+        self, gateway: Gateway, door: RunDoor, harness: Harness, provider: Provider, arm: Arm, run_id: str, run: RunDir
     ) -> None:
         self._gateway, self._door, self._harness = gateway, door, harness
-        self._provider, self._arm, self._run_id = provider, arm, run_id
+        self._provider, self._arm, self._run_id, self._run = provider, arm, run_id, run
 
     def work(self, task: Task) -> Work:
         label = f"{task.milestone.id}-{task.number}"
@@ -89,6 +100,7 @@ class AgentWorker:
         )
         _place(task.box, plan)
         self._gateway.begin_attempt(self._run_id, label)
+        lookout = self._lookout(task, label)
         try:
             done = task.box.exec(
                 plan.argv, timeout_s=task.wall_s, cwd=plan.cwd, env=plan.env, user=CONTESTANT, stdin=plan.stdin or b"",
@@ -96,11 +108,22 @@ class AgentWorker:
                 cancel=task.cancel,
             )  # fmt: skip
         finally:
-            task.box.kill("been ended after the attempt")
-            totals = self._gateway.end_attempt(self._run_id)
+            try:
+                task.box.kill("been ended after the attempt")
+                totals = self._gateway.end_attempt(self._run_id)
+            finally:
+                lookout.stop()  # the attic has one user at a time
             _collect(task, plan)
         spoke = self._gateway.totals(self._run_id).answered > 0
         return judge_end(done, totals, task, self._last_words(task.logs), spoke=spoke)
+
+    def _lookout(self, task: Task, label: str) -> Lookout:
+        if task.attic is None:
+            raise RigError("nobody can look at the contestant's work")
+        peek = Peek(task.attic, base=task.head, exclude=[f"/{name}" for name in task.carried])
+        lookout = Lookout(peek, self._run.ledger, label, self._run.add_look)
+        lookout.start()
+        return lookout
 
     def _last_words(self, logs: Path) -> str:
         text = (logs / "stderr.txt").read_text(encoding="utf-8", errors="backslashreplace").strip()

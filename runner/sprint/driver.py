@@ -134,7 +134,10 @@ class Sprint:
                     raise
                 raise ContestantError(f"its files break the benchmark's setup: {error.what}") from None
             self.run.event("agent_start", milestone=milestone.id, number=number)
-            task = Task(box, self.mirror, milestone, number, brief, wall_s, logs, self.cancel, self.pod.attic)
+            task = Task(
+                box, self.mirror, milestone, number, brief, wall_s, logs, self.cancel, self.pod.attic,
+                head=progress.head, carried=tuple(entry.carry),
+            )  # fmt: skip
             started = time.monotonic()
             try:
                 work = self.worker.work(task)

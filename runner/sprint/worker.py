@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from runner.prices import Price
 from runner.repo import Mirror
 from runner.sandbox.box import Box
 from runner.schema.cell import Cell
@@ -32,6 +35,10 @@ class Task:
     logs: Path
     cancel: threading.Event
     attic: Box | None = None
+    head: str = ""
+    """The commit that the attempt begins from."""
+    carried: tuple[str, ...] = ()
+    """Files in the work tree that are the runner's, not the contestant's."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,8 @@ class Facts:
     requests: int | None
     models_served: list[str]
     cost: Cell
+    by_list: Callable[[str, Usage, datetime], Price] | None = None
+    """Prices a request's tokens by the provider's price list."""
 
 
 class Contestant(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from runner.lab.kit import Kit
+from runner.prices import Price
 from runner.registry.benchmark import Benchmark
 from runner.repo import Mirror
 from runner.report.detail import write_detail
@@ -16,13 +17,13 @@ from runner.report.row import row
 from runner.schema.base import digest
 from runner.schema.cell import Cell
 from runner.schema.run import RunLock, RunResult
-from runner.schema.score import Composite, Score
-from runner.scoring.agentic import agentic_components
+from runner.schema.score import Score
 from runner.scoring.code import Corpus, code_components
 from runner.scoring.fold import compose
 from runner.scoring.review import PENDING
 from runner.sprint.driver import Progress
 from runner.sprint.worker import Facts
+from runner.stages.trail import follow, log_events
 from runner.store.files import write_atomic, write_record
 from runner.store.history import History
 from runner.store.rundir import RunDir
@@ -38,14 +39,16 @@ class Measured:
     why_not: str = "the run ended before it was measured"
 
 
-NOT_YET = "not measured by this version of the runner"
-
-
 def write_result(
     kit: Kit, run: RunDir, mirror: Mirror, lock: RunLock, progress: Progress, facts: Facts, measured: Measured
 ) -> RunResult:
     """Write scores, result, detail and report; returns the result."""
     entry = kit.benchmark.entry
+    diff_lines = mirror.diff_lines(lock.baseline, progress.head)
+    outcome = progress.outcome or "invalid"
+    by_list = facts.by_list or (lambda *_: Price(None, "no model was asked"))
+    trail = follow(run, lock, entry, progress.attempts, outcome, diff_lines, by_list)
+    measured.scores += [trail.process, trail.cost]
     for score in measured.scores:
         run.write_score(score)
     parts = code_components(entry, measured.gates, measured.corpus, measured.why_not)
@@ -55,12 +58,12 @@ def write_result(
         benchmark=lock.benchmark,
         arm=lock.arm,
         arm_id=lock.arm.arm_id,
-        outcome=progress.outcome or "invalid",
+        outcome=outcome,
         cause=progress.cause,
         detail=progress.detail,
         attempts=progress.attempts,
         head=progress.head,
-        diff_lines=mirror.diff_lines(lock.baseline, progress.head),
+        diff_lines=diff_lines,
         wall_s=round(sum(a.wall_s for a in progress.attempts), 3),
         started_at=run.states()[0].at,
         tokens=facts.tokens,
@@ -69,10 +72,11 @@ def write_result(
         models_served=facts.models_served,
         cost=facts.cost,
         code=compose(parts, lock.formula),
-        components=parts,
-        agentic=agentic_of(kit.benchmark, measured.scores, progress.outcome or "invalid"),
+        components=parts + trail.agentic,
+        agentic=compose(trail.agentic, lock.formula),
         review=Cell.none(PENDING),
-        freeze=Cell.none(NOT_YET),
+        freeze=trail.freeze,
+        identity=trail.identity,
     )
     write_record(run.result_file, result)
     write_pages(kit.benchmark, run, lock, result, measured.scores, lock.series)
@@ -90,14 +94,6 @@ def series_for(
 def series_of(lock: RunLock, benchmark_hash: str, formula: str, rubric: str | None) -> str:
     """The series of a stored run that was scored by a benchmark of that hash."""
     return series_for(benchmark_hash, formula, lock.templates, lock.arm.harness_version, lock.limits, rubric)
-
-
-def agentic_of(benchmark: Benchmark, scores: Sequence[Score], outcome: str) -> Composite:
-    """How the work was done, from layer ``process`` where it was measured."""
-    process = next((score for score in scores if score.layer == "process"), None)
-    figures = process.figures if process is not None and process.figures else None
-    why_not = (process.reason if process else None) or NOT_YET
-    return compose(agentic_components(benchmark.entry, figures, outcome, why_not), benchmark.entry.formula)
 
 
 def write_pages(
@@ -118,5 +114,6 @@ def publish(benchmark: Benchmark, run: RunDir) -> None:
     """Seal this revision of the run and chain its row on. Between the two a death leaves a sealed revision without a
     row, which ``bench verify`` names and ``bench verify --mend`` appends.
     """
+    log_events(run, run.lock(), run.result().attempts)
     run.seal()
     History(benchmark.runs_dir.parent).append(record_of(run, benchmark.entry.history_columns))

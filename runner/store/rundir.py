@@ -11,6 +11,7 @@ from typing import Any
 
 from runner.errors import ProofError, RigError, UsageError
 from runner.schema.events import Event, EventKind
+from runner.schema.look import Look
 from runner.schema.run import Manifest, RunLock, RunResult, State, StateName
 from runner.schema.score import Score
 from runner.store.clock import now
@@ -103,6 +104,22 @@ class RunDir:
     @property
     def ledger(self) -> Path:
         return self.path / "gateway.jsonl"
+
+    @property
+    def events_file(self) -> Path:
+        """The one event log, derived from everything else."""
+        return self.path / "events.jsonl"
+
+    @property
+    def looks_file(self) -> Path:
+        """What was seen of the work tree while the contestant worked, one line a look."""
+        return self.path / "snapshots.jsonl"
+
+    def add_look(self, look: Look) -> None:
+        append_line(self.looks_file, look)
+
+    def looks(self) -> list[Look]:
+        return read_lines(self.looks_file, Look) if self.looks_file.exists() else []
 
     @property
     def agent(self) -> Path:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .files import Refused, read_regular, text
+from .look import look
 from .measure import Scale, changed
 from .repository import Git, GitFailed, References
 from .tree import Found, Limits, Tracked, Walk
@@ -158,7 +159,7 @@ def _artifacts(git: Git, names: Sequence[str], scratch: bytes, limit: int) -> li
 
 def main() -> None:
     request = json.load(sys.stdin)
-    work = {"snapshot": snapshot, "bundle": bundle}[request.pop("do")]
+    work = {"snapshot": snapshot, "bundle": bundle, "look": look}[request.pop("do")]
     answer: dict[str, Any]
     try:
         answer = {"ok": work(request)}

@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import urllib.parse
+from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,6 +41,33 @@ def test_an_agent_that_does_the_work_passes_and_its_footprint_is_in_the_row(benc
     assert list((folder / "agent" / "M01-1").glob("*.jsonl"))
     lines = [json.loads(x) for x in (folder / "gateway.jsonl").read_text().splitlines()]
     assert {x["attempt"] for x in lines} == {"M01-1", "M02-1"}
+    _leaves_a_trail(folder, row)
+
+
+def _leaves_a_trail(folder: Path, row: dict[str, Any]) -> None:
+    """Event log, identity, looks, the layers process and cost: of a run that really was."""
+    events = [json.loads(x) for x in (folder / "events.jsonl").read_text().splitlines()]
+    kinds = Counter(event["kind"] for event in events)
+    assert kinds["agent_start"] == kinds["agent_end"] == 2
+    assert kinds["run_start"] == kinds["run_end"] == 1
+    answers = [event["data"] for event in events if event["kind"] == "answer"]
+    assert all(answer["logged"] and answer["ledger_line"] for answer in answers)
+    assert len(answers) == row["result"]["requests"]
+    process = json.loads((folder / "scores" / "process.json").read_text())["figures"]
+    assert process["tool_calls"]["value"] == kinds["tool_call"] > 0
+    assert process["malformed"]["value"] == 0
+    looks = [event["data"] for event in events if event["kind"] == "snapshot"]
+    assert any(look["lines"] for look in looks)
+    # What was seen to change, added up, is at least what is there in the end.
+    assert process["churn_snapshots"]["value"] >= 1
+    assert json.loads((folder / "scores" / "cost.json").read_text())["figures"]["cost_usd"]["value"] is None
+    identity = json.loads((folder / "identity.json").read_text())
+    assert identity["facets"]["model"]["agrees"] is True
+    assert identity["facets"]["effort"]["on_wire"]["value"] is None
+    assert identity["facets"]["system_prompt"]["on_wire"]["value"]
+    assert identity["confounds"] == row["result"]["identity"]["confounds"] == []
+    assert row["cells"]["freeze"] == "0s"
+    assert row["result"]["agentic"]["reason"] or row["cells"]["agentic"] != "-"
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,13 @@ from runner.schema.certificate import Certificate, Claim
 from runner.schema.entry import Entry
 from runner.schema.events import Event, EventKind
 from runner.schema.history import HistoryRecord
+from runner.schema.identity import Evidence, Facet, IdentityRecord, Said
+from runner.schema.layers import CostSettings, ProcessSettings
 from runner.schema.ledger import LedgerLine, Usage
+from runner.schema.look import Change, Look
 from runner.schema.manifests import Expectation, ExpectedTests, PatchEntry, Solution, SolutionManifest
 from runner.schema.run import AttemptRecord, Manifest, RunLock, RunResult, State
+from runner.schema.run_events import RunEvent, RunEventKind, Source
 from runner.schema.score import Component, Composite, Gate, Score
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -82,7 +86,7 @@ def test_every_command_and_option_is_in_the_reference() -> None:
 MODELS: list[tuple[str, type[BaseModel]]] = [
     ("reference/registry.md", model)
     for model in (keys.Entry, keys.Milestone, keys.Command, keys.ImageBuild, keys.Service, keys.Limits, keys.Mutations,
-                  keys.Criterion, keys.Weights, keys.OwnTests, keys.Decoy)
+                  keys.Criterion, keys.Weights, keys.OwnTests, keys.Decoy, ProcessSettings, CostSettings)
 ]  # fmt: skip
 MODELS += [("reference/providers.md", Provider)]
 
@@ -96,7 +100,7 @@ def test_every_key_has_a_line(page: str, model: type[BaseModel]) -> None:
 
 def test_defaults_are_as_the_code_has_them() -> None:
     sections = re.split(r"^## ", text("reference/registry.md"), flags=re.MULTILINE)
-    for heading, model in (("Limits", keys.Limits), ("An entry", keys.Entry)):
+    for heading, model in (("Limits", keys.Limits), ("An entry", keys.Entry), ("CostSettings", CostSettings)):
         said = next(section for section in sections if section.startswith(f"{heading}\n"))
         for name, field in model.model_fields.items():
             if isinstance(field.default, int | float) or (isinstance(field.default, str) and field.default):
@@ -105,6 +109,7 @@ def test_defaults_are_as_the_code_has_them() -> None:
 
 
 RECORDS = [Component, Composite, Gate, Score, Certificate, Claim, Event, HistoryRecord, LedgerLine, Usage,
+           RunEvent, Source, Look, Change, IdentityRecord, Facet, Said, Evidence,
            AttemptRecord, Manifest, RunLock, RunResult, State]  # fmt: skip
 
 
@@ -118,7 +123,7 @@ def test_every_field_of_a_record_is_named(model: type[BaseModel]) -> None:
 
 def test_every_kind_of_event_is_named() -> None:
     said = text("reference/records.md")
-    assert [kind for kind in get_args(EventKind) if f"`{kind}`" not in said] == []
+    assert [kind for kind in get_args(EventKind) + get_args(RunEventKind) if f"`{kind}`" not in said] == []
 
 
 def test_every_key_of_a_manifest_is_shown() -> None:
@@ -180,7 +185,7 @@ LINES = """
     fleet validate doctor scaffold
     stages
     sprint scoring report
-    lab
+    lab events
     harness gateway sandbox
     registry store repo prices
     hostgit

@@ -15,7 +15,7 @@ from runner.schema.entry import SEED_COLUMNS, Entry
 from runner.scoring.agentic import agentic_components
 from runner.scoring.code import code_components
 from runner.scoring.fold import compose
-from runner.scoring.seed import corpus_from, gates_from
+from runner.scoring.seed import corpus_from, gates_from, process_from
 
 PUBLISHED = json.loads((Path(__file__).parents[1] / "scoring" / "published-rows.json").read_text())
 ENTRY = Entry.model_validate({
@@ -32,6 +32,13 @@ ENTRY = Entry.model_validate({
 })  # fmt: skip
 
 
+def figures_of(**f: Any) -> dict[str, Cell]:
+    """Published figures, as a process document has them."""
+    totals = {k: f[k] for k in ("tool_calls", "malformed", "loops", "deaths", "blind_rebaselines")}
+    churn = {"pushed_lines": f["pushed_lines"], "diff_lines": f["diff_lines"]}
+    return process_from({"run": {"retries": f["retries"]}, "totals": {**totals, "churn": churn}})
+
+
 @pytest.mark.parametrize("run", PUBLISHED["runs"], ids=lambda r: r["run_id"])
 def test_a_published_row_is_met_to_the_letter(run: dict[str, Any]) -> None:
     c, p, t = run["corpus"], run["process"], run["tokens"]
@@ -45,7 +52,7 @@ def test_a_published_row_is_met_to_the_letter(run: dict[str, Any]) -> None:
     mutations = {"patches": kills, "patch_count": c["mutation"][1]}
     gates = gates_from({name: {"pass": passed, "evidence": ""} for name, passed in run["gates"].items()})
     code_parts = code_components(ENTRY, gates, corpus_from(corpus, mutations), "")
-    figures = {name: Cell.of(p[name], "log") for name in p if name != "attempts"} | {"tool_calls": Cell.of(100, "log")}
+    figures = figures_of(**p, tool_calls=100)
     agentic_parts = agentic_components(ENTRY, figures, run["outcome"], "")
     code, agentic = compose(code_parts, "seed-1"), compose(agentic_parts, "seed-1")
     assert (code.value, agentic.value) == (run["expect"]["code"], run["expect"]["agentic"])
@@ -78,14 +85,14 @@ def test_a_harnesss_own_price_is_no_cost() -> None:
 
 
 def test_nothing_done_is_never_full_marks() -> None:
-    idle = {name: Cell.of(0, "log") for name in ("retries", "blind_rebaselines", "malformed", "loops", "deaths",
-                                                 "tool_calls", "pushed_lines")}  # fmt: skip
-    parts = {c.id: c for c in agentic_components(ENTRY, {**idle, "diff_lines": Cell.of(33, "git")}, "pass", "")}
-    assert parts["tool_discipline"].earned is None
-    assert parts["rebaseline"].earned is None
-    assert parts["churn"].earned is None
-    assert parts["attempts"].earned == 30
-    assert {c.id: c.earned for c in agentic_components(ENTRY, idle, "fail@M01", "")}["attempts"] == 0
+    idle = figures_of(retries=0, blind_rebaselines=0, malformed=0, loops=0, deaths=0, tool_calls=0, pushed_lines=0,
+                      diff_lines=33)  # fmt: skip
+    parts = {c.id: c for c in agentic_components(ENTRY, idle, "pass", "")}
+    assert parts["agentic.tool_discipline"].earned is None
+    assert parts["agentic.rebaseline"].earned is None
+    assert parts["agentic.churn"].earned is None
+    assert parts["agentic.attempts"].earned == 30
+    assert {c.id: c.earned for c in agentic_components(ENTRY, idle, "fail@M01", "")}["agentic.attempts"] == 0
     missing = agentic_components(ENTRY, None, "pass", "no log was read")
     assert {c.reason for c in missing} == {"no log was read"}
     assert compose(missing, "seed-1").value is None

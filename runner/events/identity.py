@@ -1,0 +1,176 @@
+"""Draws together who really ran. What an agent says of itself is a claim; what went over the wire is the fact."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from runner.events.segments import Segment
+from runner.gateway.wire import ANSWERS
+from runner.harness.summary import Claim
+from runner.harness.trace import Trace
+from runner.schema.arm import EFFORTS
+from runner.schema.identity import Evidence, Facet, IdentityRecord, Normalized, Provenance, Said
+from runner.schema.ledger import LedgerLine
+from runner.schema.run import RunLock
+
+EFFORT_CONFOUNDED = "effort-confounded"
+_SAME = {"off": "none", "disabled": "none", "thinking=disabled": "none", "enable_thinking=false": "none",
+         "enabled=false": "none"}  # fmt: skip
+"""Words that say that no thinking was asked for; a budget of tokens is no level and stays unknown."""
+
+
+def identify_run(
+    folder: Path, lock: RunLock, segments: Sequence[Segment], ledger: Sequence[LedgerLine]
+) -> IdentityRecord:
+    """From a run's stored files below ``folder``."""
+    look = _Looker(folder, lock, segments, ledger)
+    arm = lock.arm
+    facets = {
+        "provider": look.facet(arm.provider, "provider", lambda t: t.provider, None, comparable=False),
+        "model": look.facet(arm.model, "model", lambda t: t.model, lambda line: line.model_served or line.model_asked),
+        "harness": look.facet(arm.harness, "harness", None, None, comparable=False),
+        "harness_version": look.facet(arm.harness_version, "harness_version", lambda t: t.version, None),
+        "effort": look.effort(),
+        "context_window": look.facet(None, None, lambda t: t.context_window, None),
+        "sampling": look.facet(None, None, None, lambda line: line.sampling),
+        "system_prompt": look.facet(None, None, lambda t: t.prompt, lambda line: line.system_sha256, comparable=False),
+    }
+    effort = facets["effort"]
+    value, evidence, provenance = _effective(effort)
+    confounds = []
+    if effort.agrees is False:
+        confounds.append(EFFORT_CONFOUNDED)
+    confounds += [f"{name}-differs" for name in ("model", "harness_version") if facets[name].agrees is False]
+    return IdentityRecord(
+        run_id=lock.run_id,
+        arm_id=arm.arm_id,
+        facets=facets,
+        effort=value,
+        effort_normalized=normalized(value),
+        effort_provenance=provenance,
+        effort_evidence=evidence,
+        mode=arm.mode,
+        orchestration=arm.orchestration,
+        delegation=arm.delegation,
+        confounds=confounds,
+    )
+
+
+def normalized(effort: str | None) -> Normalized:
+    """The common name of a level, where the words are one; never translated from a number of tokens."""
+    word = _SAME.get((effort or "").lower(), (effort or "").lower())
+    return word if word in EFFORTS else "unknown"  # type: ignore[return-value]
+
+
+def _effective(effort: Facet) -> tuple[str, Evidence | None, Provenance]:
+    for said in (effort.on_wire, effort.logged):
+        if said.value is not None:
+            return said.value, said.evidence, "runtime_log"
+    return "unknown", None, "unknown"
+
+
+class _Looker:
+    def __init__(self, folder: Path, lock: RunLock, segments: Sequence[Segment], ledger: Sequence[LedgerLine]) -> None:
+        self._folder, self._lock, self._ledger = folder, lock, ledger
+        self._traces = [(segment, segment.trace) for segment in segments if segment.trace is not None]
+        self._lines: dict[str, list[bytes]] = {}
+
+    def facet(
+        self,
+        requested: str | None,
+        key: str | None,
+        logged: Callable[[Trace], Claim | None] | None,
+        on_wire: Callable[[LedgerLine], str | None] | None,
+        *,
+        comparable: bool = True,
+    ) -> Facet:
+        asked = self._requested(requested, key)
+        said = self._logged(logged)
+        seen = self._wire(on_wire)
+        values = {s.value for s in (asked, said, seen) if s.value is not None}
+        several = sum(s.value is not None for s in (asked, said, seen)) > 1
+        agrees = len(values) == 1 if comparable and several else None
+        return Facet(requested=asked, logged=said, on_wire=seen, agrees=agrees)
+
+    def effort(self) -> Facet:
+        """Silence on the wire is something that was seen: an effort that was asked for did not arrive."""
+        arm = self._lock.arm
+        asked = self._requested(None if arm.effort == "unknown" else arm.effort, "effort", "nothing was asked for")
+        said, seen = self._logged(lambda trace: trace.effort), self._wire_effort()
+        values = [normalized(s.value) if normalized(s.value) != "unknown" else s.value for s in (asked, said, seen)]
+        spoken = [value for value in values if value is not None]
+        silent = seen.value is None and bool(self._answers()) and asked.value is not None
+        agrees: bool | None = None
+        if silent or len(spoken) > 1:
+            agrees = len(set(spoken)) == 1 and not (silent and values[0] != "none")
+        return Facet(requested=asked, logged=said, on_wire=seen, agrees=agrees)
+
+    def _answers(self) -> list[tuple[int, LedgerLine]]:
+        return [
+            (n, line) for n, line in enumerate(self._ledger, 1)
+            if line.protocol in ANSWERS and line.outcome != "refused"
+        ]  # fmt: skip
+
+    def _requested(self, value: str | None, key: str | None, reason: str = "not part of an arm") -> Said:
+        if value is None or key is None:
+            return Said(value=None, reason=reason)
+        return Said(value=value, evidence=self._evidence("lock.json", self._line_of(key)))
+
+    def _line_of(self, key: str) -> int:
+        lines = self._file("lock.json")
+        inside = next((n for n, line in enumerate(lines) if b'"arm"' in line), 0)
+        return next((n for n, line in enumerate(lines[inside:], inside + 1) if f'"{key}"'.encode() in line), 1)
+
+    def _logged(self, read: Callable[[Trace], Claim | None] | None) -> Said:
+        if read is None:
+            return Said(value=None, reason="the log does not say it")
+        for segment, trace in reversed(self._traces):
+            claim = read(trace)
+            if claim is not None:
+                return Said(value=claim.value, evidence=self._find(f"agent/{segment.file}", claim))
+        return Said(value=None, reason="the log does not say it" if self._traces else "no log was read")
+
+    def _wire(self, read: Callable[[LedgerLine], str | None] | None) -> Said:
+        if read is None:
+            return Said(value=None, reason="not to be seen on the wire")
+        return self._most([(n, value) for n, line in self._answers() if (value := read(line)) is not None])
+
+    def _wire_effort(self) -> Said:
+        answers = self._answers()
+        if not answers:
+            return Said(value=None, reason="no request was passed on")
+        most = self._most([(n, line.effort_wire) for n, line in answers if line.effort_wire is not None])
+        if most.value is None:
+            return Said(value=None, reason="the requests say nothing of effort")
+        return most
+
+    def _most(self, found: list[tuple[int, str]]) -> Said:
+        """What most requests say, the first of them as evidence; other words are named."""
+        if not found:
+            return Said(value=None, reason="no request says it")
+        counts = Counter(value for _, value in found)
+        (value, _), *others = counts.most_common()
+        line = next(n for n, said in found if said == value)
+        rest = ", ".join(f"{other} in {n}" for other, n in others[:5])
+        evidence = self._evidence("gateway.jsonl", line)
+        return Said(value=value, evidence=evidence, reason=f"of {len(found)} requests; also {rest}" if rest else None)
+
+    def _find(self, folder: str, claim: Claim) -> Evidence | None:
+        for path in sorted((self._folder / folder).rglob(claim.file)):
+            return self._evidence(path.relative_to(self._folder).as_posix(), claim.line)
+        return None
+
+    def _evidence(self, file: str, line: int) -> Evidence | None:
+        lines = self._file(file)
+        if not 1 <= line <= len(lines):
+            return None
+        return Evidence(file=file, line=line, sha256=hashlib.sha256(lines[line - 1]).hexdigest())
+
+    def _file(self, name: str) -> list[bytes]:
+        if name not in self._lines:
+            path = self._folder / name
+            self._lines[name] = path.read_bytes().split(b"\n") if path.is_file() else []
+        return self._lines[name]

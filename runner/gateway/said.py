@@ -1,0 +1,36 @@
+"""What a request says besides its question: how to sample, and under which system prompt."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from runner.schema.base import digest
+
+_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "frequency_penalty", "presence_penalty",
+             "repetition_penalty")  # fmt: skip
+_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_SYSTEM = ("system", "developer")
+
+
+def sampling_of(data: dict[str, Any]) -> str | None:
+    """The sampling options of a request as JSON, keys sorted; None where it names none."""
+    found = {key: data[key] for key in (*_SAMPLING, *_LIMITS) if isinstance(data.get(key), (int, float))}
+    return json.dumps(found, sort_keys=True, separators=(",", ":")) if found else None
+
+
+def system_sha256(data: dict[str, Any]) -> str | None:
+    """Hash of what stands in front of the conversation: ``system`` or ``instructions``, and leading system messages."""
+    parts: list[Any] = [data[key] for key in ("system", "instructions") if data.get(key)]
+    for key in ("messages", "input"):
+        turns = data.get(key)
+        for turn in turns if isinstance(turns, list) else ():
+            if not isinstance(turn, dict) or turn.get("role") not in _SYSTEM:
+                break
+            parts.append(turn.get("content"))
+    if not parts:
+        return None
+    try:
+        return digest(parts)
+    except (ValueError, RecursionError):
+        return None

@@ -1,0 +1,318 @@
+"""Reads Claude Code's session transcripts, and its stream-json when there is no transcript.
+
+The transcript is the better witness: it has the request parameters that were really sent, whole usage, and every API
+error. On the stream the usage of a line is the opening one, so tokens come from the closing ``result`` there.
+Kinds of lines are many and grow: unknown ones are skipped and counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner.harness.claude_rows import Message, gather, is_api_error, said, usage_of
+from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, text
+from runner.harness.reading import NOTHING, identify, must_know, summarise
+from runner.harness.summary import Claim, Identity, LogError, Summary
+from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.schema.ledger import Usage
+
+if TYPE_CHECKING:
+    from runner.harness.base import Request
+
+STDOUT = "stdout.jsonl"
+SYNTHETIC = "<synthetic>"
+KNOWN = frozenset(
+    [
+        "assistant",
+        "user",
+        "system",
+        "result",
+        "api-request",
+        "queue-operation",
+        "last-prompt",
+        "cost-state",
+        "summary",
+        "attachment",
+        "progress",
+        "file-history-snapshot",
+        "ai-title",
+        "custom-title",
+        "agent-name",
+        "tag",
+        "mode",
+        "permission-mode",
+        "stream_event",
+        "rate_limit_event",
+        "conversation_reset",
+        "tool_progress",
+        "tool_use_summary",
+        "auth_status",
+        "keep_alive",
+        "control_request",
+        "control_response",
+        "prompt_suggestion",
+        "pr-link",
+        "agent-setting",
+        "content-replacement",
+        "worktree-state",
+    ]
+)
+MALFORMED = (
+    ("json", re.compile(r"InputValidationError.{0,200}JSON", re.DOTALL)),
+    ("schema", re.compile(r"InputValidationError|did not match the expected schema|Invalid tool parameter")),
+    ("unknown_tool", re.compile(r"No such tool available")),
+)
+
+
+def read_summary(log_dir: Path) -> Summary:
+    """LogError when there is no log, or nothing in it is Claude Code's."""
+    return summarise(read_trace(log_dir))
+
+
+def read_identity(log_dir: Path, requested: Request | None = None) -> Identity:
+    """Model, effort and version as the transcript's own requests name them."""
+    return identify(read_trace(log_dir), requested)
+
+
+def read_trace(log_dir: Path) -> Trace:
+    """All transcripts below ``log_dir`` (sub-agents have files of their own), else the stream."""
+    stdout = log_dir / STDOUT
+    transcripts: list[Row] = []
+    for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
+        found = list(rows(path))
+        if any(row.data is not None and _is_transcript(row.data) for row in found):
+            transcripts += found
+    stream = list(rows(stdout)) if stdout.is_file() else []
+    if transcripts:
+        trace = read_rows(transcripts)
+        trace.settled = any((row.data or {}).get("type") == "result" for row in stream)
+        return trace
+    if not stream:
+        raise LogError("Claude Code left no log", "its stderr says why")
+    return read_rows(stream, stream=True)
+
+
+def read_rows(found: Iterable[Row], *, stream: bool = False) -> Trace:
+    """The trace of a transcript, or of a stream-json log, as the seed's logs are."""
+    schema = "claude-code stream" if stream else "claude-code transcript"
+    whole = list(first_of_each(found, lambda row: text((row.data or {}).get("uuid"))))
+    reader = _Reader(schema, gather(whole, stream=stream))
+    for row in whole:
+        reader.line(row)
+    return reader.finish()
+
+
+class _Reader:
+    def __init__(self, schema: str, messages: dict[str, Message]) -> None:
+        self.trace = Trace(schema)
+        self.seen = 0
+        self._messages = messages
+        self._answered: set[str] = set()
+        self._calls: dict[str, Call] = {}
+        self._totals: Usage | None = None
+        self._result: Row | None = None
+
+    def line(self, row: Row) -> None:
+        data = row.data
+        if data is None:
+            self.trace.torn += 1
+            return
+        kind = text(data.get("type"))
+        if kind not in KNOWN:
+            self.trace.unknown += 1
+            return
+        if version := text(data.get("version")) or text(data.get("claude_code_version")):
+            self.trace.version = Claim(version, row.file, row.number)
+        at = moment(data.get("timestamp"))
+        if kind == "assistant":
+            self._assistant(row, data, at)
+        elif kind == "user":
+            self._user(row, data, at)
+        elif kind == "system":
+            self._system(row, data, at)
+        elif kind == "api-request":
+            self._request(row, mapping(data.get("params")))
+        elif kind == "cost-state":
+            self.seen += 1
+            self._totals = totals_of(mapping(data.get("modelUsage")))
+            self.trace.cost_usd = amount(data.get("totalCostUSD"))
+        elif kind == "result":
+            self.seen += 1
+            self._result = row
+
+    def finish(self) -> Trace:
+        trace = self.trace
+        if self._result is not None:
+            self._close(self._result)
+        shown = NOTHING
+        for answer in trace.answers:
+            shown = shown.plus(answer.usage) if answer.usage is not None else shown
+        trace.side_usage = _rest(self._totals, shown)
+        if trace.answers and trace.stop is None:
+            last = trace.answers[-1]
+            # An API error that is asked again is no end; what stands last in the conversation is.
+            spoken = [a for a in trace.answers if a.whole or a.stop == "error"]
+            trace.stop = spoken[-1].stop if spoken else None
+            trace.error = last.error
+        return must_know(trace, "Claude Code", recognised=self.seen)
+
+    def _assistant(self, row: Row, data: dict[str, Any], at: str | None) -> None:
+        message = mapping(data.get("message"))
+        self.seen += 1
+        stream = stream_of(data)
+        if is_api_error(data):
+            words = said(message) or text(data.get("error")) or "API error"
+            details = f"{words} {text(data.get('errorDetails')) or ''}"
+            self.trace.steps.append(
+                Answer(file=row.file, line=row.number, at=at, stream=stream, whole=False, stop="error",
+                       error=shortened(words), context=bool(OVERFLOW.search(details)))
+            )  # fmt: skip
+            return
+        if message.get("model") == SYNTHETIC:
+            return
+        key = text(message.get("id")) or f"{row.file}:{row.number}"
+        facts = self._messages.get(key) or Message()
+        if key not in self._answered:
+            self._answered.add(key)
+            self._answer(row, key, facts, message, at, stream, data)
+        if facts.whole:
+            for block in items(message.get("content")):
+                if block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
+                    self._call(row, block, at, stream)
+
+    def _answer(
+        self, row: Row, key: str, facts: Message, message: dict[str, Any], at: str | None, stream: str,
+        data: dict[str, Any],
+    ) -> None:  # fmt: skip
+        model = text(message.get("model"))
+        effort = text(data.get("effort"))
+        self.trace.steps.append(
+            Answer(file=row.file, line=row.number, at=at, stream=stream, whole=facts.whole, response_id=key,
+                   model=model, usage=facts.usage if facts.whole and facts.closed else None, stop=facts.stop,
+                   context=facts.stop == "model_context_window_exceeded", effort=effort)
+        )  # fmt: skip
+        if model and not stream:
+            self.trace.model = Claim(model, row.file, row.number)
+        if effort and not stream:
+            self.trace.effort = Claim(effort, row.file, row.number)
+
+    def _call(self, row: Row, block: dict[str, Any], at: str | None, stream: str) -> None:
+        key = text(block.get("id")) or f"{row.file}:{row.number}"
+        if key in self._calls:
+            return
+        given = block.get("input")
+        bad = isinstance(given, dict) and "__unparsedToolInput" in given
+        call = Call(file=row.file, line=row.number, at=at, stream=stream, id=key, arguments=given,
+                    tool=text(block.get("name")) or "?", malformed="json" if bad else None)  # fmt: skip
+        self._calls[key] = call
+        self.trace.steps.append(call)
+
+    def _user(self, row: Row, data: dict[str, Any], at: str | None) -> None:
+        self.seen += 1
+        for block in items(mapping(data.get("message")).get("content")):
+            call = self._calls.get(text(block.get("tool_use_id")) or "")
+            if block.get("type") != "tool_result" or call is None or call.answered:
+                continue
+            content = block.get("content")
+            call.output = text(content) or "".join(text(part.get("text")) or "" for part in items(content))
+            call.answered, call.ended = True, at
+            call.duration_ms = since_ms(call.at, at)
+            call.refused = block.get("is_error") is True
+            if call.refused and call.malformed is None:
+                call.malformed = next((kind for kind, pattern in MALFORMED if pattern.search(call.output)), None)
+            call.failed = call.refused and call.malformed is None
+
+    def _system(self, row: Row, data: dict[str, Any], at: str | None) -> None:
+        self.seen += 1
+        kind = data.get("subtype")
+        if kind == "compact_boundary":
+            self.trace.steps.append(Compaction(file=row.file, line=row.number, at=at, stream=stream_of(data)))
+        elif kind in ("api_error", "api_retry"):
+            error = mapping(data.get("error"))
+            words = text(error.get("formatted")) or text(error.get("message")) or text(data.get("error"))
+            status = data.get("error_status")
+            reason = shortened(words or (f"HTTP {status}" if status else None)) or "API error"
+            wait = data.get("retryInMs", data.get("retry_delay_ms"))
+            where: dict[str, Any] = {"file": row.file, "line": row.number, "at": at, "stream": stream_of(data)}
+            self.trace.steps.append(Answer(**where, whole=False, error=reason, context=bool(OVERFLOW.search(reason))))
+            self.trace.steps.append(Retry(**where, reason=reason, wait_ms=amount(wait)))
+        elif kind == "init" and (model := text(data.get("model"))):
+            self.trace.model = self.trace.model or Claim(model, row.file, row.number)
+
+    def _request(self, row: Row, params: dict[str, Any]) -> None:
+        self.seen += 1
+        effort = text(mapping(params.get("output_config")).get("effort"))
+        thinking = mapping(params.get("thinking"))
+        if effort is None and "budget_tokens" in thinking:
+            effort = f"budget_tokens={count(thinking['budget_tokens'])}"
+        if effort:
+            self.trace.effort = Claim(effort, row.file, row.number)
+
+    def _close(self, row: Row) -> None:
+        """The stream's last word: how it ended, and the tokens where no transcript says them."""
+        data = row.data or {}
+        trace = self.trace
+        trace.settled = True
+        failed = data.get("is_error") is True
+        trace.stop = "error" if failed else text(data.get("stop_reason"))
+        trace.error = shortened(text(data.get("result"))) if failed else None
+        trace.cost_usd = amount(data.get("total_cost_usd"))
+        trace.duration_ms = amount(data.get("duration_ms"))
+        trace.turns = count(data.get("num_turns")) or None
+        used = totals_of(mapping(data.get("modelUsage")))
+        spent = usage_of(data.get("usage")) if isinstance(data.get("usage"), dict) else used
+        if spent is not None and not any(answer.usage for answer in trace.answers):
+            where: dict[str, Any] = {"file": row.file, "line": row.number, "at": moment(data.get("timestamp"))}
+            answer = Answer(**where, whole=True, side=True, usage=spent, stop=trace.stop)
+            trace.steps.append(answer)
+            self._totals = used
+        window = next((count(mapping(u).get("contextWindow")) for u in mapping(data.get("modelUsage")).values()), 0)
+        if window:
+            trace.context_window = Claim(str(window), row.file, row.number)
+
+
+def stream_of(data: dict[str, Any]) -> str:
+    """The sub-agent a line belongs to: its own name, or the call that started it; empty for the main agent."""
+    parent = text(data.get("parent_tool_use_id"))
+    if parent:
+        return parent
+    if data.get("isSidechain") is True:
+        return text(data.get("agentId")) or "sidechain"
+    agent = text(data.get("agent"))
+    run = data.get("agentRun")
+    return "" if agent is None else agent if run is None else f"{agent}#{run}"
+
+
+def totals_of(models: dict[str, Any]) -> Usage | None:
+    """The agent's own sum over models; null where it is empty."""
+    total: Usage | None = None
+    for raw in models.values():
+        used = mapping(raw)
+        part = Usage(
+            uncached_input=count(used.get("inputTokens")),
+            cache_read=count(used.get("cacheReadInputTokens")),
+            cache_write=count(used.get("cacheCreationInputTokens")),
+            output=count(used.get("outputTokens")),
+            reasoning=count(used["thinkingTokens"]) if "thinkingTokens" in used else None,
+        )
+        total = part if total is None else total.plus(part)
+    return total
+
+
+def _rest(totals: Usage | None, shown: Usage) -> Usage | None:
+    """What the agent's totals hold beyond its answers; null where there are no totals."""
+    if totals is None:
+        return None
+    return Usage(
+        uncached_input=max(0, totals.uncached_input - shown.uncached_input),
+        cache_read=max(0, totals.cache_read - shown.cache_read),
+        cache_write=max(0, totals.cache_write - shown.cache_write),
+        output=max(0, totals.output - shown.output),
+    )
+
+
+def _is_transcript(data: dict[str, Any]) -> bool:
+    return "sessionId" in data and text(data.get("type")) in KNOWN

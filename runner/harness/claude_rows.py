@@ -1,0 +1,90 @@
+"""One answer of Claude Code's stands on several lines, one a content block: what they say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from runner.harness.jsonl import Row, count, items, mapping, text
+from runner.schema.ledger import Usage
+
+
+@dataclass
+class Message:
+    """The lines of one message id. ``closed``: its usage is the final one, not the opening of a stream's."""
+
+    stop: str | None = None
+    usage: Usage | None = None
+    closed: bool = False
+    whole: bool = True
+    calls: set[str] = field(default_factory=set)
+    followed_by_error: bool = False
+
+
+def gather(found: Iterable[Row], *, stream: bool) -> dict[str, Message]:
+    """Messages by id; on a ``stream`` their usage is the opening one.
+
+    A message is whole when it has a reason to stop, or one of its calls was answered. Without both it was cut if the
+    log gives reasons elsewhere, or if an API error comes next; older versions and the stream give none at all.
+    """
+    messages: dict[str, Message] = {}
+    answered: set[str] = set()
+    last: Message | None = None
+    for row in found:
+        data = row.data or {}
+        message = mapping(data.get("message"))
+        if data.get("type") == "user":
+            answered |= {text(b.get("tool_use_id")) or "" for b in items(message.get("content"))}
+        elif data.get("type") == "system" and data.get("subtype") in ("api_error", "api_retry") and last:
+            last.followed_by_error = True
+        elif data.get("type") == "assistant" and is_api_error(data):
+            if last:
+                last.followed_by_error = True
+        elif data.get("type") == "assistant":
+            key = text(message.get("id")) or f"{row.file}:{row.number}"
+            last = messages.setdefault(key, Message())
+            _add(last, message, opening=stream)
+    reasons = any(m.stop for m in messages.values())
+    for item in messages.values():
+        ran = bool(item.calls & answered)
+        item.whole = item.stop is not None or ran or not (reasons or item.followed_by_error)
+    return messages
+
+
+def _add(facts: Message, message: dict[str, Any], *, opening: bool) -> None:
+    facts.stop = text(message.get("stop_reason")) or facts.stop
+    facts.calls |= {text(b.get("id")) or "" for b in items(message.get("content")) if b.get("type") == "tool_use"}
+    used = usage_of(message.get("usage"))
+    if used is not None and (facts.usage is None or used.output >= facts.usage.output):
+        facts.usage = used
+    facts.closed = facts.closed or not opening
+
+
+def is_api_error(data: dict[str, Any]) -> bool:
+    """A line in which the agent speaks of an API error, in the words of a made-up answer."""
+    if data.get("isApiErrorMessage") is True or data.get("is_api_error_message") is True:
+        return True
+    synthetic = mapping(data.get("message")).get("model") == "<synthetic>"
+    return synthetic and (
+        isinstance(data.get("error"), str) or said(mapping(data.get("message"))).startswith("API Err")
+    )
+
+
+def said(message: dict[str, Any]) -> str:
+    """The text blocks of a message."""
+    return "".join(text(block.get("text")) or "" for block in items(message.get("content")))
+
+
+def usage_of(raw: Any) -> Usage | None:
+    """Anthropic's usage: input without cache, output with reasoning."""
+    if not isinstance(raw, dict):
+        return None
+    thought = mapping(raw.get("output_tokens_details")).get("thinking_tokens")
+    return Usage(
+        uncached_input=count(raw.get("input_tokens")),
+        cache_read=count(raw.get("cache_read_input_tokens")),
+        cache_write=count(raw.get("cache_creation_input_tokens")),
+        output=count(raw.get("output_tokens")),
+        reasoning=None if thought is None else count(thought),
+    )

@@ -1,0 +1,300 @@
+"""Reads Codex's rollout files, and what its ``--json`` stream alone says: how often it reconnected.
+
+Outputs carry no error flag: a failure is read from the command that ran, or from the output's own words. Newer models
+have one tool, ``exec``, that holds a script; the commands it runs are nested calls here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner.harness.codex_rows import arguments_of, before_output, duration_ms, line_id, said, usage_of
+from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, text
+from runner.harness.reading import identify, must_know, summarise
+from runner.harness.summary import Claim, Identity, LogError, Summary
+from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+
+if TYPE_CHECKING:
+    from runner.harness.base import Request
+
+STDOUT = "stdout.jsonl"
+KNOWN = frozenset(
+    [
+        "session_meta",
+        "turn_context",
+        "response_item",
+        "event_msg",
+        "token_usage_record",
+        "compacted",
+        "world_state",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+    ]
+)
+CALLS = frozenset(["function_call", "custom_tool_call", "local_shell_call", "mcp_tool_call", "tool_search_call"])
+OUTPUTS = frozenset(
+    [
+        "function_call_output",
+        "custom_tool_call_output",
+        "local_shell_call_output",
+        "mcp_tool_call_output",
+        "tool_search_output",
+    ]
+)
+RECONNECT = re.compile(r"^Reconnecting\.\.\. (\d+)/(\d+)\s*(.*)", re.DOTALL)
+UNPARSED = re.compile(r"^failed to parse (function|tool) arguments", re.IGNORECASE)
+UNKNOWN_TOOL = re.compile(r"^unsupported (custom tool )?call|is not a function|unknown tool", re.IGNORECASE)
+SCRIPT_ERROR = re.compile(r"SyntaxError")
+FAILED = re.compile(
+    r"^(Script failed|apply_patch verification failed|execution error|exec_command failed|write_stdin failed"
+    r"|Failed to |aborted|command timed out)|^(Process exited with code|Exit code:?) (?!0\b)-?\d+",
+    re.IGNORECASE | re.MULTILINE,
+)
+HEAD = 2_000
+
+
+def read_summary(log_dir: Path) -> Summary:
+    """LogError when there is no log, or nothing in it is Codex's."""
+    return summarise(read_trace(log_dir))
+
+
+def read_identity(log_dir: Path, requested: Request | None = None) -> Identity:
+    """Model, effort, version and context window as the turns name them."""
+    return identify(read_trace(log_dir), requested)
+
+
+def read_trace(log_dir: Path) -> Trace:
+    """All rollouts below ``log_dir`` and the stream's reconnects; the stream cannot stand in for a rollout, since
+    malformed calls and tokens of a failed run are missing there.
+    """
+    stdout = log_dir / STDOUT
+    reader = _Reader()
+    for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
+        found = list(rows(path))
+        if any((row.data or {}).get("type") == "session_meta" for row in found) or path.name.startswith("rollout-"):
+            reader.rollout(first_of_each(found, line_id))
+    if not reader.seen and not reader.trace.torn:
+        raise LogError("Codex left no rollout", "its stderr says why")
+    if stdout.is_file():
+        reader.stream(rows(stdout))
+    return reader.finish()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.trace = Trace("codex rollout")
+        self.seen = 0
+        self._stream = ""
+        self._calls: dict[str, Call] = {}
+        self._open: list[Call] = []
+        self._records: set[str] = set()
+        self._cumulative: set[str] = set()
+        self._counted: list[Answer] = []
+        self._items = 0
+        self._model: str | None = None
+        self._effort: str | None = None
+        self._done = False
+
+    def rollout(self, found: Iterable[Row]) -> None:
+        self._stream = ""
+        for row in found:
+            if row.data is None:
+                self.trace.torn += 1
+                continue
+            kind, payload = text(row.data.get("type")), mapping(row.data.get("payload"))
+            if kind not in KNOWN:
+                self.trace.unknown += 1
+                continue
+            self.seen += 1
+            at = moment(row.data.get("timestamp"))
+            if kind == "session_meta":
+                self._meta(row, payload)
+            elif kind == "turn_context":
+                self._context(row, payload)
+            elif kind == "response_item":
+                self._item(row, payload, at)
+            elif kind == "event_msg":
+                self._event(row, payload, at)
+            elif kind == "token_usage_record":
+                self._record(row, payload, at)
+            elif kind == "compacted":
+                self._compacted(row, at)
+
+    def stream(self, found: Iterable[Row]) -> None:
+        for row in found:
+            data = row.data or {}
+            words = text(data.get("message")) or ""
+            if data.get("type") == "error" and (match := RECONNECT.match(words)):
+                self.trace.steps.append(
+                    Retry(file=row.file, line=row.number, reason=shortened(match.group(3).strip("() \n")) or words)
+                )
+            elif data.get("type") == "turn.completed":
+                self.trace.settled = True
+
+    def finish(self) -> Trace:
+        trace = self.trace
+        if not any(answer.usage for answer in trace.answers):  # older versions have no record per answer
+            trace.steps = _in_order(trace.steps, self._counted)
+        ran = {id(call) for call in trace.all_calls if call.answered}
+        last_answer = max((answer.line for answer in trace.answers if answer.whole), default=-1)
+        # A call whose stream was cut before the answer was billed was asked for again, and never run.
+        trace.steps = [
+            step for step in trace.steps
+            if not isinstance(step, Call) or step.nested or id(step) in ran or step.line < last_answer
+        ]  # fmt: skip
+        return must_know(trace, "Codex", recognised=self.seen)
+
+    def _meta(self, row: Row, payload: dict[str, Any]) -> None:
+        trace = self.trace
+        source = payload.get("source")
+        if isinstance(source, dict) or payload.get("thread_source") == "subagent":
+            self._stream = text(payload.get("agent_nickname")) or text(payload.get("id")) or "subagent"
+        if version := text(payload.get("cli_version")):
+            trace.version = Claim(version, row.file, row.number)
+        if provider := text(payload.get("model_provider")):
+            trace.provider = Claim(provider, row.file, row.number)
+
+    def _context(self, row: Row, payload: dict[str, Any]) -> None:
+        chosen = mapping(mapping(payload.get("collaboration_mode")).get("settings"))
+        self._model = text(payload.get("model")) or text(chosen.get("model")) or self._model
+        self._effort = text(payload.get("effort")) or text(chosen.get("reasoning_effort"))
+        if self._stream:
+            return
+        if self._model:
+            self.trace.model = Claim(self._model, row.file, row.number)
+        self.trace.effort = Claim(self._effort, row.file, row.number) if self._effort else None
+
+    def _item(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
+        kind = text(payload.get("type"))
+        if kind in OUTPUTS:
+            self._output(payload, at)
+            return
+        if kind == "reasoning" or (kind == "message" and payload.get("role") == "assistant"):
+            self._items += 1
+        if kind not in CALLS:
+            return
+        self._items += 1
+        key = text(payload.get("call_id")) or text(payload.get("id")) or f"{row.file}:{row.number}"
+        if key in self._calls:
+            return
+        arguments, bad = arguments_of(payload)
+        call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key, arguments=arguments,
+                    tool=text(payload.get("name")) or kind or "?", malformed="json" if bad else None)  # fmt: skip
+        self._calls[key] = call
+        self._open.append(call)
+        self.trace.steps.append(call)
+
+    def _output(self, payload: dict[str, Any], at: str | None) -> None:
+        call = self._calls.get(text(payload.get("call_id")) or "")
+        if call is None or call.answered:
+            return
+        call.output, failed = said(payload.get("output"))
+        call.answered, call.ended = True, at
+        call.duration_ms = call.duration_ms if call.duration_ms is not None else since_ms(call.at, at)
+        if call in self._open:
+            self._open.remove(call)
+        head = call.output[:HEAD]
+        script = call.tool == "exec" and head.startswith("Script failed")
+        if UNPARSED.search(head):
+            call.malformed = call.malformed or "schema"
+        elif UNKNOWN_TOOL.search(head) and (script or not head.startswith("Script")):
+            call.malformed = "unknown_tool"
+        elif script and SCRIPT_ERROR.search(head):
+            call.malformed = "json"
+        call.refused = call.refused or failed or call.malformed is not None or bool(FAILED.search(before_output(head)))
+        call.failed = call.malformed is None and (call.failed or call.refused)
+
+    def _event(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
+        kind = text(payload.get("type"))
+        if kind == "item_completed":
+            self._completed(row, mapping(payload.get("item")), at)
+        elif kind == "task_started" and (window := count(payload.get("model_context_window"))):
+            self.trace.context_window = Claim(str(window), row.file, row.number)
+        elif kind == "token_count":
+            self._token_count(row, mapping(payload.get("info")), at)
+        elif kind in ("task_complete", "turn_complete"):
+            self._complete(row, payload, at)
+        elif kind == "exec_command_end":
+            self._command_end(payload)
+
+    def _completed(self, row: Row, item: dict[str, Any], at: str | None) -> None:
+        kind = text(item.get("type"))
+        if kind not in ("CommandExecution", "FileChange", "McpToolCall"):
+            return
+        code = item.get("exit_code")
+        failed = (isinstance(code, int) and code != 0) or item.get("status") in ("failed", "declined")
+        took = duration_ms(item.get("duration"))
+        call = self._calls.get(text(item.get("id")) or "")
+        if call is None:  # run by a script of the model's
+            call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=text(item.get("id")) or "?",
+                        tool=kind, arguments={"command": item.get("command") or item.get("changes")}, answered=True,
+                        nested=True, ended=at, output=text(item.get("aggregated_output")) or "")  # fmt: skip
+            if call.id in self._calls:
+                return
+            self._calls[call.id] = call
+            self.trace.steps.append(call)
+        call.failed = call.refused = failed
+        call.duration_ms = took
+
+    def _command_end(self, payload: dict[str, Any]) -> None:
+        """Older versions report a command's end in an event of its own."""
+        call = self._calls.get(text(payload.get("call_id")) or "")
+        code = payload.get("exit_code")
+        if call is not None and isinstance(code, int):
+            call.failed = call.refused = code != 0
+            call.duration_ms = duration_ms(payload.get("duration"))
+
+    def _record(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
+        key = text(payload.get("response_id"))
+        if key and key in self._records:
+            return  # a fork or a compaction copies turns
+        self._records.add(key or "")
+        self.trace.steps.append(
+            Answer(file=row.file, line=row.number, at=at, stream=self._stream, whole=True, response_id=key,
+                   model=self._model, usage=usage_of(payload.get("usage")), stop="stop", effort=self._effort,
+                   side=self._items == 0)
+        )  # fmt: skip
+        self._items = 0
+
+    def _token_count(self, row: Row, info: dict[str, Any], at: str | None) -> None:
+        total, last = info.get("total_token_usage"), info.get("last_token_usage")
+        if not isinstance(last, dict):
+            return
+        mark = json.dumps(total, sort_keys=True)
+        if mark in self._cumulative:
+            return
+        self._cumulative.add(mark)
+        self._counted.append(
+            Answer(file=row.file, line=row.number, at=at, stream=self._stream, whole=True, model=self._model,
+                   usage=usage_of(last), stop="stop", effort=self._effort)
+        )  # fmt: skip
+
+    def _compacted(self, row: Row, at: str | None) -> None:
+        self.trace.steps.append(Compaction(file=row.file, line=row.number, at=at, stream=self._stream))
+
+    def _complete(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
+        error = payload.get("error")
+        if self._stream:
+            return
+        if not isinstance(error, dict):
+            self.trace.stop, self.trace.error = "stop", None
+            return
+        words = text(error.get("message")) or "error"
+        info = error.get("codex_error_info")
+        context = info == "context_window_exceeded" or (info is None and bool(OVERFLOW.search(words)))
+        self.trace.stop, self.trace.error = "error", shortened(words)
+        self.trace.steps.append(
+            Answer(file=row.file, line=row.number, at=at, whole=False, stop="error", error=shortened(words),
+                   context=context)
+        )  # fmt: skip
+
+
+def _in_order(steps: list[Any], more: list[Answer]) -> list[Any]:
+    """Both in the order of their lines; steps of different files keep theirs."""
+    if len({step.file for step in steps}) > 1:
+        return steps + list(more)
+    return sorted([*steps, *more], key=lambda step: step.line)

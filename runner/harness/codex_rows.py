@@ -1,0 +1,78 @@
+"""The small print of Codex's rollout lines: usage, arguments, outputs, durations."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from runner.harness.jsonl import Row, count, items, mapping, text
+from runner.schema.ledger import Usage
+
+
+def usage_of(raw: Any) -> Usage | None:
+    """OpenAI's usage: the input includes what was read from and written to the cache."""
+    if not isinstance(raw, dict):
+        return None
+    read, written = count(raw.get("cached_input_tokens")), count(raw.get("cache_write_input_tokens"))
+    return Usage(
+        uncached_input=max(0, count(raw.get("input_tokens")) - read - written),
+        cache_read=read,
+        cache_write=written,
+        output=count(raw.get("output_tokens")),
+        reasoning=count(raw["reasoning_output_tokens"]) if "reasoning_output_tokens" in raw else None,
+    )
+
+
+def line_id(row: Row) -> str | None:
+    """A line is written twice when all of it is the same; the ordinal starts anew in a resumed file."""
+    data = row.data or {}
+    return json.dumps(data, sort_keys=True) if "ordinal" in data else None
+
+
+def arguments_of(payload: dict[str, Any]) -> tuple[Any, bool]:
+    """The call's arguments, and whether they are not what JSON calls an object (scripts and patches are text)."""
+    if payload.get("type") == "custom_tool_call":
+        return {"input": payload.get("input")}, False
+    if payload.get("type") == "local_shell_call":
+        return mapping(payload.get("action")), False
+    raw = payload.get("arguments")
+    if not isinstance(raw, str):
+        return raw, False
+    try:
+        parsed = json.loads(raw)
+    except (ValueError, RecursionError):
+        return raw, True
+    return parsed, not isinstance(parsed, dict)
+
+
+def said(output: Any) -> tuple[str, bool]:
+    """An output's text, and whether the output itself says that it failed."""
+    if isinstance(output, dict):
+        content = output.get("content")
+        inner = text(content) or "\n".join(text(part.get("text")) or "" for part in items(content))
+        return inner, output.get("success") is False
+    if isinstance(output, list):
+        return "\n".join(text(part.get("text")) or "" for part in items(output)), False
+    words = text(output) or ""
+    if words.startswith('{"output"'):  # older versions: the output and its exit code as JSON
+        try:
+            data = mapping(json.loads(words))
+        except (ValueError, RecursionError):
+            return words, False
+        code = mapping(data.get("metadata")).get("exit_code")
+        return text(data.get("output")) or "", isinstance(code, int) and code != 0
+    return words, False
+
+
+def before_output(head: str) -> str:
+    """What Codex says of a command, without what the command printed."""
+    return re.split(r"^Output:$", head, maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def duration_ms(value: Any) -> float | None:
+    raw = mapping(value)
+    secs, nanos = raw.get("secs"), raw.get("nanos")
+    if isinstance(secs, (int, float)) and isinstance(nanos, (int, float)):
+        return round(secs * 1000 + nanos / 1e6, 3)
+    return None

@@ -1,0 +1,279 @@
+"""Reads opencode's store: its SQLite database, a dump of it (one row a line), or its event stream.
+
+A call that could not be used is stored as a completed call of the tool ``invalid``; its arguments say why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, text
+from runner.harness.opencode_db import database_rows
+from runner.harness.reading import identify, must_know, summarise
+from runner.harness.summary import Claim, Identity, LogError, Summary
+from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.schema.ledger import Usage
+
+if TYPE_CHECKING:
+    from runner.harness.base import Request
+
+STDOUT = "stdout.jsonl"
+TABLES = frozenset(
+    [
+        "session",
+        "message",
+        "part",
+        "todo",
+        "permission",
+        "project",
+        "session_share",
+        "session_message",
+        "workspace",
+        "event",
+        "event_sequence",
+        "control_account",
+        "account",
+        "account_state",
+        "__drizzle_migrations",
+        "data_migration",
+    ]
+)
+PARTS = frozenset(
+    [
+        "text",
+        "reasoning",
+        "tool",
+        "step-start",
+        "step-finish",
+        "patch",
+        "snapshot",
+        "file",
+        "agent",
+        "retry",
+        "compaction",
+        "subtask",
+    ]
+)
+EVENTS = {"tool_use", "step_start", "step_finish", "text", "reasoning", "error"}
+UNKNOWN_TOOL = re.compile(r"unavailable tool|no such tool|unknown tool", re.IGNORECASE)
+BAD_JSON = re.compile(r"json parsing failed|not valid json|unterminated|unexpected (token|end)", re.IGNORECASE)
+BAD_SCHEMA = re.compile(
+    r"called with invalid arguments|type validation failed|expected schema|invalid (input|arguments)", re.IGNORECASE
+)
+
+
+def read_summary(log_dir: Path) -> Summary:
+    """LogError when there is no log, or nothing in it is opencode's."""
+    return summarise(read_trace(log_dir))
+
+
+def read_identity(log_dir: Path, requested: Request | None = None) -> Identity:
+    """Model, variant and version as the store names them."""
+    return identify(read_trace(log_dir), requested)
+
+
+def read_trace(log_dir: Path) -> Trace:
+    stdout = log_dir / STDOUT
+    reader = _Reader()
+    for path in sorted(log_dir.rglob("*.jsonl")):
+        if path != stdout:
+            reader.dump(first_of_each(rows(path), _row_id))
+    if not reader.seen:
+        for path in sorted(log_dir.rglob("*.db")):
+            reader.dump(database_rows(path))
+    if not reader.seen and stdout.is_file():
+        reader.events(rows(stdout))
+    if not reader.seen and not reader.trace.torn:
+        raise LogError("opencode left no log", "its stderr says why")
+    return reader.finish()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.trace = Trace("opencode store")
+        self.seen = 0
+        self._parents: set[str] = set()
+        self._messages: list[tuple[Row, str, dict[str, Any]]] = []
+        self._parts: dict[str, list[tuple[Row, dict[str, Any]]]] = {}
+        self._calls: set[str] = set()
+
+    def dump(self, found: Iterable[Row]) -> None:
+        for row in found:
+            if row.data is None:
+                self.trace.torn += 1
+                continue
+            table, record = text(row.data.get("table")), mapping(row.data.get("row"))
+            data = mapping(record.get("data"))
+            if table not in TABLES:
+                self.trace.unknown += 1
+            elif table == "session":
+                self._session(row, record)
+            elif table == "message" and data:
+                self.seen += 1
+                stream = text(record.get("session_id")) or ""
+                self._messages.append((row, stream, {**data, "id": record.get("id")}))
+            elif table == "part" and data:
+                self.seen += text(data.get("type")) in PARTS
+                self._parts.setdefault(text(record.get("message_id")) or "", []).append((row, data))
+
+    def events(self, found: Iterable[Row]) -> None:
+        """The stream: parts alone, so that a message is made up around them."""
+        for row in found:
+            data = row.data
+            if data is None:
+                self.trace.torn += 1
+                continue
+            kind, part = text(data.get("type")), mapping(data.get("part"))
+            if kind not in EVENTS:
+                self.trace.unknown += 1
+                continue
+            self.seen += 1
+            if kind == "error":
+                error = {"role": "assistant", "error": data.get("error"), "id": f"{row.file}:{row.number}"}
+                self._messages.append((row, "", error))
+                continue
+            ident = text(part.get("messageID")) or ""
+            if ident not in self._parts:
+                self._messages.append((row, "", {"role": "assistant", "id": ident}))
+            self._parts.setdefault(ident, []).append((row, part))
+
+    def finish(self) -> Trace:
+        for row, session, data in self._messages:
+            stream = session if session in self._parents else ""
+            parts = self._parts.get(text(data.get("id")) or "", [])
+            if data.get("role") == "assistant":
+                self._assistant(row, data, parts, stream)
+            else:
+                self._user(row, data, parts, stream)
+        answers = [answer for answer in self.trace.answers if not answer.stream]
+        if answers:
+            self.trace.stop, self.trace.error = answers[-1].stop, answers[-1].error
+            self.trace.settled = answers[-1].stop == "stop"
+        return must_know(self.trace, "opencode", recognised=self.seen)
+
+    def _session(self, row: Row, record: dict[str, Any]) -> None:
+        self.seen += 1
+        if record.get("parent_id"):
+            self._parents.add(text(record.get("id")) or "")
+            return
+        if version := text(record.get("version")):
+            self.trace.version = Claim(version, row.file, row.number)
+        self._variant(row, mapping(record.get("model")).get("variant"))
+
+    def _variant(self, row: Row, variant: Any) -> None:
+        name = text(variant)
+        if name and name != "default":
+            self.trace.effort = Claim(name, row.file, row.number)
+
+    def _user(self, row: Row, data: dict[str, Any], parts: list[tuple[Row, dict[str, Any]]], stream: str) -> None:
+        if not stream:
+            self._variant(row, data.get("variant") or mapping(data.get("model")).get("variant"))
+        for place, part in parts:
+            if part.get("type") == "compaction":
+                at = moment(mapping(data.get("time")).get("created"))
+                self.trace.steps.append(Compaction(file=place.file, line=place.number, at=at, stream=stream))
+
+    def _assistant(self, row: Row, data: dict[str, Any], parts: list[tuple[Row, dict[str, Any]]], stream: str) -> None:
+        model, provider = text(data.get("modelID")), text(data.get("providerID"))
+        if model and not stream:
+            self.trace.model = Claim(model, row.file, row.number)
+        if provider and not stream:
+            self.trace.provider = Claim(provider, row.file, row.number)
+        variant = text(data.get("variant"))
+        if not stream:
+            self._variant(row, variant)
+        side = data.get("summary") is True
+        finished = 0
+        for place, part in parts:
+            kind = part.get("type")
+            at = moment(mapping(part.get("time")).get("start")) or moment(mapping(data.get("time")).get("created"))
+            where: dict[str, Any] = {"file": place.file, "line": place.number, "at": at, "stream": stream}
+            if kind == "tool":
+                self._tool(place, part, stream)
+            elif kind == "retry":
+                words = _words(part.get("error"))
+                self.trace.steps.append(Answer(**where, whole=False, error=words, context=_context(part.get("error"))))
+                self.trace.steps.append(Retry(**where, reason=words))
+            elif kind == "step-finish":
+                finished += 1
+                self.trace.steps.append(
+                    Answer(**where, whole=True, side=side, model=model, usage=usage_of(part.get("tokens")),
+                           stop=text(part.get("reason")), effort=variant)
+                )  # fmt: skip
+        at = moment(mapping(data.get("time")).get("completed")) or moment(mapping(data.get("time")).get("created"))
+        here: dict[str, Any] = {"file": row.file, "line": row.number, "at": at, "stream": stream}
+        if not finished and data.get("finish"):
+            self.trace.steps.append(
+                Answer(**here, whole=True, side=side, model=model, usage=usage_of(data.get("tokens")),
+                       stop=text(data.get("finish")), effort=variant)
+            )  # fmt: skip
+        if data.get("error"):
+            error = data.get("error")
+            self.trace.steps.append(
+                Answer(**here, whole=False, stop="error", error=_words(error), context=_context(error))
+            )
+
+    def _tool(self, row: Row, part: dict[str, Any], stream: str) -> None:
+        state = mapping(part.get("state"))
+        key = text(part.get("callID")) or text(part.get("id")) or f"{row.file}:{row.number}"
+        if key in self._calls:
+            return
+        self._calls.add(key)
+        given, status = mapping(state.get("input")), text(state.get("status"))
+        start, end = (moment(mapping(state.get("time")).get(name)) for name in ("start", "end"))
+        said = text(state.get("output")) or text(state.get("error")) or ""
+        tool = text(part.get("tool")) or "?"
+        malformed = None
+        if tool == "invalid":
+            tool = text(given.get("tool")) or tool
+            malformed = _kind(text(given.get("error")) or said)
+        elif status == "error" and BAD_SCHEMA.search(said):
+            malformed = "schema"
+        code = mapping(state.get("metadata")).get("exit")
+        failed = malformed is None and (status == "error" or (isinstance(code, int) and code != 0))
+        self.trace.steps.append(
+            Call(file=row.file, line=row.number, at=start, stream=stream, id=key, tool=tool, arguments=given,
+                 malformed=malformed, failed=failed, refused=failed or malformed is not None, output=said, ended=end,
+                 duration_ms=since_ms(start, end), answered=status in ("completed", "error"))
+        )  # fmt: skip
+
+
+def usage_of(raw: Any) -> Usage | None:
+    """opencode's tokens: input without cache reads, output without reasoning."""
+    tokens = mapping(raw)
+    if not tokens:
+        return None
+    cache, thought = mapping(tokens.get("cache")), count(tokens.get("reasoning"))
+    return Usage(
+        uncached_input=count(tokens.get("input")),
+        cache_read=count(cache.get("read")),
+        cache_write=count(cache.get("write")),
+        output=count(tokens.get("output")) + thought,
+        reasoning=thought,
+    )
+
+
+def _kind(words: str) -> str:
+    if UNKNOWN_TOOL.search(words):
+        return "unknown_tool"
+    return "json" if BAD_JSON.search(words) else "schema"
+
+
+def _words(error: Any) -> str:
+    raw = mapping(error)
+    return shortened(text(mapping(raw.get("data")).get("message")) or text(raw.get("message"))
+                     or text(raw.get("name"))) or "error"  # fmt: skip
+
+
+def _context(error: Any) -> bool:
+    raw = mapping(error)
+    return "ContextOverflow" in (text(raw.get("name")) or "") or bool(OVERFLOW.search(_words(error)))
+
+
+def _row_id(row: Row) -> str | None:
+    data = row.data or {}
+    ident = text(mapping(data.get("row")).get("id"))
+    return f"{data.get('table')}/{ident}" if ident else None

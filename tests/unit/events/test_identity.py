@@ -1,0 +1,88 @@
+"""Requested, logged, on the wire: each with the line that says so, and what their disagreement does."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from runner.events.identity import identify_run, normalized
+from runner.events.segments import of_run
+from runner.gateway.totals import read_ledger
+from runner.schema.identity import Evidence, IdentityRecord
+from runner.store.rundir import RunDir
+from tests.support.stored_run import stored_run
+
+
+def identity(run: RunDir) -> IdentityRecord:
+    lock = run.lock()
+    segments = of_run(run.agent, lock.arm.harness, [("M01", 1)])
+    return identify_run(run.path, lock, segments, read_ledger(run.ledger))
+
+
+@pytest.mark.parametrize(
+    ("agent", "case", "asked", "model", "expected", "agrees"),
+    [
+        ("pi", "happy", "high", "stub-model", ("high", "high"), True),
+        ("pi", "effort_max", "max", "stub-model", ("high", "high"), False),
+        ("claude", "effort_high_claude-opus-4-6", "high", "claude-opus-4-6", ("high", "high"), True),
+        (
+            "claude", "effort_max_claude-sonnet-4-5", "max", "claude-sonnet-4-5",
+            ("budget_tokens=31999", "budget_tokens=31999"), False,
+        ),
+        ("codex", "happy_gpt-5.5", "high", "gpt-5.5", ("high", "high"), True),
+        ("mini", "happy", "high", "stub-model", (None, None), False),
+        ("pi", "effort_off", "none", "stub-model", ("off", "none"), True),
+    ],
+)  # fmt: skip
+def test_effort_is_asked_logged_and_seen(
+    tmp_path: Path, agent: str, case: str, asked: str, model: str, expected: tuple[str, str], agrees: bool
+) -> None:
+    run = stored_run(tmp_path, agent, case, effort=asked, model=model)
+    found = identity(run)
+    facet = found.facets["effort"]
+    assert facet.requested.value == asked
+    assert facet.logged.value == expected[0]
+    if case != "effort_off":
+        assert facet.on_wire.value == expected[1]
+        assert facet.agrees is agrees
+        assert ("effort-confounded" in found.confounds) is not agrees
+    for said in (facet.requested, facet.logged, facet.on_wire):
+        assert said.value is None or holds(run, said.evidence, said.value.rpartition("=")[2])
+
+
+def holds(run: RunDir, evidence: Evidence | None, word: str) -> bool:
+    assert evidence is not None
+    line = (run.path / evidence.file).read_bytes().split(b"\n")[evidence.line - 1]
+    return hashlib.sha256(line).hexdigest() == evidence.sha256 and word.encode() in line
+
+
+def test_the_effective_effort_is_the_wires_and_is_never_guessed(tmp_path: Path) -> None:
+    clamped = identity(stored_run(tmp_path / "a", "pi", "effort_max", effort="max"))
+    assert (clamped.effort, clamped.effort_normalized, clamped.effort_provenance) == ("high", "high", "runtime_log")
+    budget = identity(
+        stored_run(tmp_path / "b", "claude", "effort_max_claude-sonnet-4-5", effort="max", model="claude-sonnet-4-5")
+    )
+    assert (budget.effort, budget.effort_normalized) == ("budget_tokens=31999", "unknown")
+    silent = identity(stored_run(tmp_path / "c", "mini", "happy", effort="unknown"))
+    assert (silent.effort, silent.effort_normalized, silent.effort_provenance) == ("unknown", "unknown", "unknown")
+    assert silent.confounds == []
+    assert silent.facets["effort"].requested.reason == "nothing was asked for"
+
+
+def test_a_model_or_version_that_is_not_the_arms_is_a_confound(tmp_path: Path) -> None:
+    found = identity(stored_run(tmp_path, "codex", "happy_gpt-5.5", model="gpt-5.6"))
+    assert found.facets["model"].agrees is False
+    assert found.facets["model"].on_wire.value == "gpt-5.5"
+    assert found.confounds == ["model-differs"]
+    assert found.facets["harness_version"].agrees is True
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [("high", "high"), ("off", "none"), ("thinking=disabled", "none"), ("ULTRA", "ultra"),
+     ("budget_tokens=9", "unknown"), ("thinking=adaptive", "unknown"), (None, "unknown"), ("bogus", "unknown")],
+)  # fmt: skip
+def test_only_words_that_are_a_level_become_one(said: str | None, name: str) -> None:
+    assert normalized(said) == name

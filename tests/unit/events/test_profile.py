@@ -1,0 +1,134 @@
+"""What is counted of an attempt, each detector with a log that trips it and one that does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.events.profile import Profile, profile, rebaselines
+from runner.events.segments import of_log
+from runner.harness.trace import Call, best_cycle, loops
+from runner.schema.layers import ProcessSettings
+from tests.support.seedlog import Pi, log, stored
+
+SETTINGS = ProcessSettings(
+    rebaseline_pattern="--txtar-update",
+    e2e_pattern=r"just e2e|pytest[^\n]*\be2e\b",
+    malformed_patterns=["String to replace not found", "has not been read yet"],
+    context_death_patterns=["prompt is too long", "exceeds the maximum"],
+)
+UPDATE = {"command": "pytest e2e --txtar-update"}
+LOOK = {"command": "just e2e"}
+
+
+def of(tmp_path: Path, events: str, settings: ProcessSettings = SETTINGS) -> Profile:
+    (segment,) = of_log(log(tmp_path / "x.ndjson", ("M01", events)))
+    assert segment.trace
+    return profile(segment.trace, settings)
+
+
+def test_an_error_that_the_registry_names_is_malformed_and_a_failing_command_is_not(tmp_path: Path) -> None:
+    pi = Pi().call("edit", {"path": "a"}, "String to replace not found", error=True)
+    pi.call("bash", {"command": "false"}, "Command exited with code 1", error=True)
+    pi.call("bash", {"command": "x"}, "Validation failed for tool bash", error=True)
+    pi.call("bash", {"command": "echo has not been read yet"}, "has not been read yet")
+    assert of(tmp_path, pi.end().text).malformed == {"pattern": 1, "schema": 1}
+
+
+def test_a_streak_counts_once_per_stream_and_a_wait_ends_it(tmp_path: Path) -> None:
+    pi = Pi()
+    for _ in range(7):
+        pi.call("bash", {"command": "make"}, "no", error=True)
+    for _ in range(4):  # two agents take turns: neither repeats itself three times in a row
+        pi.call("read", {"path": "a"}, agent="worker").call("read", {"path": "a"}, agent="tester")
+    for _ in range(5):
+        pi.call("bash", {"command": "cat log"}).call("bash", {"command": "sleep 5"})
+    found = of(tmp_path, pi.end().text)
+    assert found.loops == 3  # make, and the same read in each of the two streams
+    assert (found.depth.run, found.depth.failing, found.depth.succeeding) == (7, 7, 4)
+    assert found.agents == {"main": 17, "worker#1": 4, "tester#1": 4}
+
+
+@pytest.mark.parametrize(
+    ("signs", "cycle"),
+    [
+        ("ABABAB", (2, 3)),
+        ("AAAAAA", None),
+        ("ABCABCABC", (3, 3)),
+        ("ABAB", (2, 2)),
+        ("ABABABAB", (2, 4)),
+        ("ABCDABCD", (4, 2)),
+        ("AABAABAAB", (3, 3)),
+        ("ABCDE", None),
+        ("XABABY", (2, 2)),
+        ("", None),
+    ],
+)
+def test_the_best_cycle_is_primitive(signs: str, cycle: tuple[int, int] | None) -> None:
+    assert best_cycle(list(signs)) == cycle
+
+
+def test_a_wait_is_no_part_of_a_cycle() -> None:
+    calls = [
+        Call(file="f", line=n, id=str(n), tool="bash", arguments={"command": command})
+        for n, command in enumerate(["make", "sleep 10"] * 6)
+    ]
+    assert loops(calls).cycle is None
+    assert loops(calls).run == 1
+
+
+def test_deaths_are_errors_that_say_so_and_ends_that_the_registry_names(tmp_path: Path) -> None:
+    dead = Pi().call("read", {"path": "a"}).end("error", "400 prompt is too long: 210000 tokens")
+    assert of(tmp_path, dead.text).deaths == 1
+    assert of(tmp_path, Pi().call("read", {"path": "a"}).end("length").text).deaths == 1
+    assert of(tmp_path, Pi().call("read", {"path": "a"}).end().text).deaths == 0
+    assert of(tmp_path, stored("pi", "compact")).survived == 1
+
+
+def test_back_to_back_retries_share_one_bracket_of_lost_time(tmp_path: Path) -> None:
+    pi = Pi().call("read", {"path": "a"})
+    for attempt in (1, 2):
+        pi.end("error", "429")
+        pi.add(type="auto_retry_start", attempt=attempt, maxAttempts=3, delayMs=2000, errorMessage="429")
+    pi.second += 20
+    found = of(tmp_path, pi.call("read", {"path": "b"}).end().text)
+    assert (found.freezes, found.freeze_ms) == (2, 22_000)
+
+
+def test_no_retry_is_zero_where_the_log_would_say_so(tmp_path: Path) -> None:
+    found = of(tmp_path, Pi().call("read", {"path": "a"}).end().text)
+    assert (found.freezes, found.freeze_ms) == (0, 0)
+
+
+def test_pushed_lines_are_those_of_edit_tools(tmp_path: Path) -> None:
+    pi = Pi().call("write", {"path": "a", "content": "1\n2\n3\n"})
+    pi.call("edit", {"path": "a", "edits": [{"oldText": "1", "newText": "x\ny"}, {"oldText": "2", "newText": "z"}]})
+    pi.call("edit", {"path": "a", "edits": [{"oldText": "?", "newText": "w"}]}, "Could not find", error=True)
+    pi.call("bash", {"command": "cat > b <<E\n1\n2\nE"})
+    assert of(tmp_path, pi.end().text).pushed_lines == 3 + 3 + 1
+
+
+def blind(tmp_path: Path, *attempts: tuple[str, Pi]) -> tuple[int, int]:
+    found = rebaselines(of_log(log(tmp_path / "x.ndjson", *((name, pi.end().text) for name, pi in attempts))), SETTINGS)
+    return found.first.total(), found.second.total()
+
+
+def test_an_update_before_anything_was_seen_is_blind_in_both_versions(tmp_path: Path) -> None:
+    assert blind(tmp_path, ("M01", Pi().call("bash", UPDATE, "5 passed"))) == (1, 1)
+
+
+def test_one_green_run_excuses_a_whole_sprint_in_the_first_version_only(tmp_path: Path) -> None:
+    first = Pi().call("bash", LOOK, "12 passed").call("bash", UPDATE, "12 passed")
+    second = Pi().call("bash", UPDATE, "12 passed").call("bash", UPDATE, "12 passed")
+    assert blind(tmp_path, ("M01", first), ("M02", second)) == (0, 2)
+
+
+def test_authoring_by_the_update_flag_is_blind_in_the_first_version_only(tmp_path: Path) -> None:
+    pi = Pi().call("bash", LOOK, "1 passed, 3 failed").call("bash", UPDATE, "4 passed")
+    assert blind(tmp_path, ("M01", pi)) == (1, 0)
+
+
+def test_without_patterns_nothing_is_measured(tmp_path: Path) -> None:
+    segments = of_log(log(tmp_path / "x.ndjson", ("M01", Pi().call("bash", UPDATE).end().text)))
+    assert not rebaselines(segments, ProcessSettings()).measurable
