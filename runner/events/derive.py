@@ -114,9 +114,8 @@ def _wire(sources: Sources) -> Iterable[dict[str, Any]]:
 
 
 def _agents(sources: Sources) -> Iterable[dict[str, Any]]:
-    wire = {
-        line.response_id: (n, line) for n, line in enumerate(sources.ledger, 1) if line.response_id and not line.ours
-    }
+    lines = enumerate(sources.ledger, 1)
+    wire = {line.response_id: (n, line) for n, line in lines if line.response_id and not line.ours}
     for segment in sources.segments:
         place = (segment.label, segment.number)
         start = _started(sources, segment)
