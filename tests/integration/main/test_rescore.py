@@ -39,7 +39,7 @@ def test_shuffled_on_one_worker_in_another_time_zone_the_bytes_are_the_same(mini
     (folder,) = mini.run_dirs()
     first = scores(folder)
     sealed = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    assert set(first) == {"gates.json", "corpus.json", "mutations.json"}
+    assert set(first) == {"gates.json", "corpus.json", "mutations.json", "process.json", "cost.json"}
     shutil.rmtree(next((mini.home / ".bench/workspaces").glob("*.git")))  # the bundle is all that is needed
     mini.env["TZ"] = "Pacific/Auckland"
     done = mini("rescore", folder.name, "--registry", str(mini.index), "--json", "--seed", "7", "--jobs", "1")
