@@ -105,6 +105,12 @@ def report(
     mutations_json: Annotated[Path | None, typer.Option(help="Take the mutations from this document.")] = None,
     process_json: Annotated[Path | None, typer.Option(help="Take the process profile from this document.")] = None,
     cost_json: Annotated[Path | None, typer.Option(help="Take the cost from this document.")] = None,
+    log: score_run.Log = None,
+    ndjson: score_run.Ndjson = None,
+    since: score_run.Since = None,
+    until: score_run.Until = None,
+    plan_segment: score_run.Plan = None,
+    endpoint: score_run.Endpoint = None,
     review_json: Annotated[Path | None, typer.Option(help="Fold grades that were given elsewhere.")] = None,
     provider: Annotated[str, typer.Option(help="openrouter, local or anthropic.")] = "openrouter",
     orch: Annotated[str, typer.Option(help="loop, orchestrate or direct, as whoever ran it states.")] = "-",
@@ -125,6 +131,9 @@ def report(
     named = {"gates": gates_json, "corpus": corpus_json, "mutations": mutations_json, "process": process_json,
              "cost": cost_json}  # fmt: skip
     documents = {layer: read_document(path) for layer, path in named.items() if path is not None}
+    if log is not None or ndjson:
+        logs = (log, ndjson, since, until, plan_segment)
+        documents |= score_run.documents(benchmark, branch, repo, logs, endpoint, provider, registry, documents)
     runs_something = not {"gates", "corpus", "mutations"} <= documents.keys()
     with open_clone(registry, benchmark, branch, repo, Where(on_host, image), _log, commands=runs_something) as judged:
         stated = Stated(branch, provider, orch, effort)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,6 +80,31 @@ def cost(
     else:
         parts = parts_of(_work(benchmark, branch, repo, log, ndjson, since, until, plan_segment, registry))
     print_document(cost_document(entry, parts, endpoint=endpoint, provider=served))
+
+
+def documents(
+    benchmark: str,
+    branch: str,
+    repo: Path | None,
+    logs: tuple[Path | None, list[Path] | None, str | None, str | None, str | None],
+    endpoint: str | None,
+    provider: str,
+    registry: Path,
+    given: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Process and cost from ``logs`` (the options of the same names, in that order), unless they are given already."""
+    from runner.gateway.providers import load_providers, providers_file
+    from runner.stages.score_cost import cost_document, parts_of
+    from runner.stages.score_run import process_document
+
+    work = _work(benchmark, branch, repo, *logs, registry)
+    served = load_providers(providers_file(registry.resolve().parent)).by_name.get(provider)
+    made = {}
+    if "process" not in given:
+        made["process"] = process_document(work)
+    if "cost" not in given:
+        made["cost"] = cost_document(work.entry, parts_of(work), endpoint=endpoint, provider=served)
+    return made
 
 
 def _work(

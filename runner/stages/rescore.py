@@ -9,26 +9,31 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from runner import __version__
 from runner.errors import ProofError
+from runner.gateway.providers import load_providers, providers_file
 from runner.lab.baseline import prove_baseline
 from runner.lab.kit import Kit
+from runner.prices import Price, price
 from runner.report.row import row
 from runner.schema.base import canonical
+from runner.schema.ledger import Usage
 from runner.schema.mapping import CaseMapping
 from runner.schema.run import Change, Revision, RunResult
 from runner.schema.score import Component, Score
 from runner.scoring import SCORER_VERSION
-from runner.scoring.agentic import agentic_components
 from runner.scoring.branch import Branch
 from runner.scoring.code import Corpus, code_components
+from runner.scoring.cost import Pricer
 from runner.scoring.fold import compose
 from runner.scoring.gates import GATES, measure_gates
 from runner.scoring.layers import measure_corpus
 from runner.stages.conclude import publish, series_of, write_pages
 from runner.stages.stored import Stored, opened_branch
+from runner.stages.trail import follow
 from runner.store.clock import now
 from runner.store.files import locked, write_record
 
@@ -61,15 +66,14 @@ def rescore(kit: Kit, stored: Stored, how: How, tell: Tell) -> Revision:
         scores, corpus, why_not = _measure(branch, stored, how, tell)
         gates = next(score for score in scores if score.layer == "gates")
         parts = code_components(entry, gates, corpus, why_not)
-        process = next((s for s in scores if s.layer == "process"), None)
         old = stored.result
-        agentic = agentic_components(
-            entry, process.figures if process and process.figures else None, old.outcome, old.agentic.reason or why_not
-        )  # fmt: skip
+        diff_lines = mirror.diff_lines(stored.lock.baseline, head)
+        trail = follow(new, stored.lock, entry, old.attempts, old.outcome, diff_lines, _by_list(stored))
+        scores += [trail.process, trail.cost]
         result = old.model_copy(update={
-            "components": parts, "code": compose(parts, entry.formula),
-            "agentic": compose(agentic, entry.formula),
-            "diff_lines": mirror.diff_lines(stored.lock.baseline, head), "revision": new.revision,
+            "components": parts + trail.agentic, "code": compose(parts, entry.formula),
+            "agentic": compose(trail.agentic, entry.formula), "freeze": trail.freeze, "identity": trail.identity,
+            "diff_lines": diff_lines, "revision": new.revision,
         })  # fmt: skip
         reasons = _reasons(kit, stored, how, scores)
         changes = differences(stored.result, stored.scores, result, scores, "; ".join(reasons))
@@ -116,17 +120,32 @@ def _measure(
             if found is not None:
                 corpus = found.corpus
                 scores += found.scores
-    # What reads the run's logs, and what people graded, is taken over as it is.
-    kept = [score for score in stored.scores if score.layer in ("process", "cost", "review")]
-    return [*scores, *kept], corpus, why_not
+    # What people graded is taken over as it is.
+    return [*scores, *(score for score in stored.scores if score.layer == "review")], corpus, why_not
+
+
+def _by_list(stored: Stored) -> Pricer:
+    """Prices as the registry's providers list them, each by the day of its request."""
+    provider = load_providers(providers_file(stored.benchmark.home)).by_name.get(stored.lock.arm.provider)
+
+    def by_list(model: str, usage: Usage, at: datetime) -> Price:
+        if provider is None:
+            return Price(None, f"there is no provider {stored.lock.arm.provider} any more")
+        return price(model, usage, at, catalogue=provider.price, free=provider.free)
+
+    return by_list
 
 
 def _reasons(kit: Kit, stored: Stored, how: How, scores: Sequence[Score]) -> list[str]:
     """What may explain a difference: everything that decides a score and is not as it was."""
     reasons = []
-    before = sorted({s.scorer_version for s in stored.scores if s.layer in ("gates", "corpus", "mutations")})
-    if before and before != [SCORER_VERSION]:
-        reasons.append(f"scorer version {', '.join(before)} to {SCORER_VERSION}")
+    now_by = {score.layer: score.scorer_version for score in scores}
+    changed = {s.scorer_version: now_by[s.layer] for s in stored.scores
+               if s.layer in now_by and now_by[s.layer] != s.scorer_version}  # fmt: skip
+    reasons += [f"scorer version {before} to {after}" for before, after in sorted(changed.items())]
+    lists = [_price_list(found) for found in (stored.scores, scores)]
+    if lists[0] and lists[0] != lists[1]:
+        reasons.append(f"price list {lists[0]} to {lists[1] or '-'}")
     if stored.benchmark_hash != stored.benchmark.hash:
         reasons.append(f"registry hash {stored.benchmark_hash[:12]} to {stored.benchmark.hash[:12]}")
     for role, image in sorted(kit.images.items()):
@@ -138,6 +157,12 @@ def _reasons(kit: Kit, stored: Stored, how: How, scores: Sequence[Score]) -> lis
     if how.full and stored.score("corpus") is None:
         reasons.append("the corpus was scored for the first time")
     return reasons
+
+
+def _price_list(scores: Sequence[Score]) -> str | None:
+    cost = next((score for score in scores if score.layer == "cost"), None)
+    cell = cost.figures.get("list_usd") if cost else None
+    return (cell.source or cell.reason) if cell else None
 
 
 def _short(image: str) -> str:

@@ -43,7 +43,7 @@ def follow(
     run: RunDir, lock: RunLock, entry: Entry, attempts: list[AttemptRecord], outcome: str, diff_lines: int | None,
     by_list: Pricer,
 ) -> Trail:  # fmt: skip
-    """Read what lies in the run's folder; writes ``identity.json``."""
+    """Read what lies in the run's folder; writes ``identity.json`` into that of its revision."""
     scripted = lock.arm.harness == SCRIPTED
     segments, looks = _segments(run, lock, attempts), run.looks()
     ledger, broken = _ledger(run)
@@ -62,7 +62,7 @@ def follow(
         identity=identify_run(run.path, lock, segments, ledger),
         freeze=_freeze(ledger, broken or "no model was asked"),
     )
-    write_record(run.path / "identity.json", trail.identity)
+    write_record(run.folder / "identity.json", trail.identity)
     return trail
 
 

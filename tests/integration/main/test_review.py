@@ -62,5 +62,3 @@ def test_a_run_is_reviewed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "review: 4.5\n" in detail
     assert "disagreement" in detail
     assert bench("verify", *where).code == 0
-    done = bench("rescore", folder.name, *where, "--json")
-    assert (done.code, done.document[0]["changes"]) == (0, [])  # grades are kept, not asked for again

@@ -142,6 +142,27 @@ def test_the_row_is_the_seeds_and_the_detail_is_written_once(clone: Clone, tmp_p
     assert "published already" in said
 
 
+def test_process_and_cost_are_read_from_a_log(clone: Clone, tmp_path: Path) -> None:
+    log = tmp_path / "20260917-040329-good.ndjson"
+    lines: list[dict[str, Any]] = [
+        {"type": "run_segment", "event": "start", "segment": "M01-cases", "timestamp": "2026-09-17T04:03:29Z"},
+        {"type": "system", "subtype": "init", "session_id": "s", "model": "some-model"},
+        {"type": "assistant", "message": {"id": "m1", "model": "some-model", "content": [
+            {"type": "tool_use", "id": "t1", "name": "Write", "input": {"file_path": "a", "content": "1\n2\n"}}],
+            "usage": {"input_tokens": 5, "output_tokens": 7}}},
+        {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}},
+        {"type": "result", "subtype": "success", "is_error": False, "duration_ms": 1000, "num_turns": 1,
+         "session_id": "s", "total_cost_usd": 1.25, "usage": {"input_tokens": 5, "output_tokens": 7}},
+        {"type": "run_segment", "event": "end", "segment": "M01-cases", "timestamp": "2026-09-17T04:04:29Z"},
+    ]  # fmt: skip
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = score(clone, "report", "--branch", "bench/good", "--log", str(log), "--provider", "local", "--dry-run")
+    assert done.exit_code == 0, done.exception
+    cells = [c.strip() for c in done.stdout.splitlines()[0].split("|")[1:-1]]
+    assert (cells[5], cells[11], cells[13]) == ("pass", "in 5 out 7", "$0.00")
+    assert cells[8] != "-"
+
+
 def test_a_page_alone_makes_no_milestone_done(clone: Clone) -> None:
     def lie(repo: Path) -> None:
         finish(repo)

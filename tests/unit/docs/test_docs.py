@@ -30,7 +30,10 @@ from runner.schema.layers import CostSettings, ProcessSettings
 from runner.schema.ledger import LedgerLine, Usage
 from runner.schema.look import Change, Look
 from runner.schema.manifests import Expectation, ExpectedTests, PatchEntry, Solution, SolutionManifest
-from runner.schema.run import AttemptRecord, Manifest, RunLock, RunResult, State
+from runner.schema.mapping import CaseMapping, Vote
+from runner.schema.review import Finding, GivenReview, Grades, Review, ReviewImport, ReviewRecord
+from runner.schema.run import AttemptRecord, Manifest, Revision, RunLock, RunResult, State
+from runner.schema.run import Change as RevisionChange
 from runner.schema.run_events import RunEvent, RunEventKind, Source
 from runner.schema.score import Component, Composite, Gate, Score
 
@@ -113,7 +116,8 @@ def test_defaults_are_as_the_code_has_them() -> None:
 
 RECORDS = [Component, Composite, Gate, Score, Certificate, Claim, Event, HistoryRecord, LedgerLine, Usage,
            RunEvent, Source, Look, Change, IdentityRecord, Facet, Said, Evidence,
-           AttemptRecord, Manifest, RunLock, RunResult, State, TapedExchange]  # fmt: skip
+           AttemptRecord, Manifest, RunLock, RunResult, State, TapedExchange, Revision, RevisionChange, ReviewRecord,
+           Review, Grades, Finding, ReviewImport, GivenReview, CaseMapping, Vote]  # fmt: skip
 
 
 @pytest.mark.parametrize("model", RECORDS, ids=lambda m: m.__name__)
