@@ -53,7 +53,7 @@ sweep:
 
 # Against the same requests sent directly, in the same run; half a minute on loopback.
 perf:
-	@$(SETUP) -- $(BIN)/python -m perf $(ARGS)
+	@$(SETUP) --engine -- $(BIN)/python -m perf $(ARGS)
 
 bakeoff reproduce board:
 	@echo "make $@ is not there yet." >&2; exit 2
