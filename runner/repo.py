@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,11 +32,21 @@ class TreeFile:
     blob: str
 
 
+_KEPT_TREES = 1024
+_KEPT_CONTENT, _KEPT_BYTES = 256 << 10, 64 << 20
+
+
 class Mirror:
-    """A bare repository of the host's own."""
+    """A bare repository of the host's own. Objects never change, so the listings of whole commit ids and small contents
+    are kept: a sweep asks for nearly the same tree hundreds of times.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._trees: dict[str, tuple[TreeFile, ...]] = {}
+        self._contents: dict[str, bytes] = {}
+        self._made: dict[str, str] = {}
+        self._kept_bytes = 0
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None, **more: str) -> bytes:
         return git(arguments, git_dir=self.path, stdin=stdin, extra=more or None)
@@ -211,7 +222,22 @@ class Mirror:
                 total += int(added) + int(removed)
         return total
 
+    def once(self, key: str, make: Callable[[], str]) -> str:
+        """The name of an object that follows from ``key`` alone: made the first time, then remembered."""
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]
+
     def tree(self, commit: str) -> list[TreeFile]:
+        """Every file of a commit, in git's order."""
+        known = self._trees.get(commit)
+        if known is None:
+            known = tuple(self._list(commit))
+            if re.fullmatch("[0-9a-f]{40}", commit) and len(self._trees) < _KEPT_TREES:
+                self._trees[commit] = known
+        return list(known)
+
+    def _list(self, commit: str) -> list[TreeFile]:
         out = self.git("ls-tree", "-r", "-z", "--full-tree", commit)
         files = []
         for record in out.split(b"\0"):
@@ -224,13 +250,25 @@ class Mirror:
     def blobs(self, files: Sequence[TreeFile]) -> Iterator[tuple[TreeFile, bytes]]:
         """Contents of a tree's files, raw: no attribute, filter or line-ending rule is applied."""
         wanted = [f for f in files if f.mode != "160000"]
-        out = self.git("cat-file", "--batch", stdin="".join(f"{f.blob}\n" for f in wanted).encode())
-        at = 0
+        kept = self._contents
+        read = self._read(dict.fromkeys(f.blob for f in wanted if f.blob not in kept))
         for file in wanted:
+            content = read.get(file.blob)
+            yield file, kept[file.blob] if content is None else content
+
+    def _read(self, blobs: Iterable[str]) -> dict[str, bytes]:
+        names = list(blobs)
+        out = self.git("cat-file", "--batch", stdin="".join(f"{n}\n" for n in names).encode()) if names else b""
+        at, found = 0, {}
+        for name in names:
             end = out.index(b"\n", at)
             size = int(out[at:end].rsplit(b" ", 1)[1])
-            yield file, out[end + 1 : end + 1 + size]
+            found[name] = content = out[end + 1 : end + 1 + size]
+            if size <= _KEPT_CONTENT and self._kept_bytes < _KEPT_BYTES:
+                self._contents[name] = content
+                self._kept_bytes += size
             at = end + 1 + size + 1
+        return found
 
     def read(self, commit: str, path: str) -> bytes | None:
         """One file of a commit, or None where it has none of that name."""

@@ -7,7 +7,6 @@ database but a sealed copy of the seeded one is dropped before the next begins.
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from queue import SimpleQueue
 from types import TracebackType
@@ -16,6 +15,7 @@ from typing import Self
 from runner.errors import RigError
 from runner.lab.check import Check, CheckResult, check_in_pod
 from runner.lab.kit import Kit
+from runner.lab.tree import NotEmptied
 from runner.repo import Mirror
 from runner.sandbox.box import Box
 from runner.sandbox.pod import WORK, Pod
@@ -75,16 +75,14 @@ class Bay:
 
     def run(self, check: Check) -> CheckResult:
         """As ``run_check``, in this bay. Raises RigError where the sandbox failed."""
-        if self._used:
-            self._renew()
+        if self._used and self._pod.spec.service is not None:
+            self._sql(_RESET)
         self._used = True
-        return check_in_pod(self._kit, self._pod, self._mirror, check)
-
-    def _renew(self) -> None:
-        steps = [self._empty, *([lambda: self._sql(_RESET)] if self._pod.spec.service is not None else [])]
-        with ThreadPoolExecutor(len(steps)) as together:
-            for step in [together.submit(step) for step in steps]:
-                step.result()
+        try:
+            return check_in_pod(self._kit, self._pod, self._mirror, check)
+        except NotEmptied:
+            self._empty()
+            return check_in_pod(self._kit, self._pod, self._mirror, check)
 
     def _empty(self) -> None:
         """The work tree, whoever owns what in it and whatever its folders' modes forbid to others."""

@@ -29,10 +29,19 @@ rm -rf .git/hooks .git/logs .git/ORIG_HEAD .git/FETCH_HEAD .git/bench.bundle
 git config user.name developer
 git config user.email developer@localhost
 """
-_LAY = 'set -eu; find "${1%/*}" -mindepth 1 -delete; mkdir -p "$1"; tar -x -f - -C "$1"\n' + _INIT
+_NOT_EMPTIED = 75
+_LAY = f"""set -eu
+find "${{1%/*}}" -mindepth 1 -delete || exit {_NOT_EMPTIED}
+mkdir -p "$1"
+tar -x -f - -C "$1"
+{_INIT}"""
 _RENEW = 'set -eu; mkdir -p "$1/.git"; cat > "$1/.git/bench.bundle"\n' + _INIT
 
 Overlay = Mapping[bytes, tuple[str, bytes] | None]
+
+
+class NotEmptied(RigError):
+    """What lay in the tree before cannot be taken away by the user for whom a new one is laid out."""
 
 
 class TreeUnreadable(RigError):
@@ -88,6 +97,8 @@ def _run(box: Box, script: str, stdin: bytes, commit: str, branch: str, user: st
     done = box.exec(argv, timeout_s=120, user=user, cwd="/work", stdin=stdin)
     if not done.ok:
         said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+        if done.exit_code == _NOT_EMPTIED and script == _LAY:
+            raise NotEmptied(f"the tree could not be emptied: {said[-1] if said else done.exit_code}")
         raise RigError(f"the tree could not be laid out: {said[-1] if said else done.exit_code}")
 
 

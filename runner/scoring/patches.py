@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +49,9 @@ def mutant(mirror: Mirror, program: str, patch: Patch) -> str:
     """The program as if it had always been so: the same commit but for its tree. No name, date or length of the history
     tells a test that it looks at a mutant. Raises PatchFails.
     """
-    return mirror.retree(program, _patched(mirror, program, patch.content(), patch.name))
+    content = patch.content()
+    key = f"mutant {program} {hashlib.sha256(content).hexdigest()}"
+    return mirror.once(key, lambda: mirror.retree(program, _patched(mirror, program, content, patch.name)))
 
 
 def _patched(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
