@@ -109,8 +109,11 @@ _INDECISIVE = {
 
 
 def decisive(entry: Entry) -> dict[str, object]:
-    """The part of an entry that decides what is measured; the source is pinned by its baseline commit."""
-    return {key: value for key, value in entry.model_dump(mode="json").items() if key not in _INDECISIVE}
+    """The part of an entry that decides what is measured; the source is pinned by its baseline commit. What is at its
+    default is left out: a key that a later runner adds leaves frozen benchmarks as they are.
+    """
+    stated = entry.model_dump(mode="json", exclude_defaults=True)
+    return {key: value for key, value in stated.items() if key not in _INDECISIVE}
 
 
 def file_hash(path: Path) -> str:
