@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,6 +36,8 @@ class Exchange:
         self.asked = Asked(None, False, None, b"")
         self.request_bytes = 0
         self.reader: AnswerReader | None = None
+        self.judge: Callable[[Facts], str | None] = lambda facts: None
+        """Whether somebody else answers than was asked; holds however the exchange ends."""
         self.open = True
         self.fault: str | None = None
         self._run_id, self._provider, self._model, self._ours = run_id, provider, model, ours
@@ -79,12 +82,15 @@ class Exchange:
         """The upstream could not be reached, or broke off."""
         if self.reader is None:
             return self._line("error", Facts(), fault=why)
-        return self._line("cut", self.reader.finish(), cut=True, fault="the answer was cut off")
+        facts = self.reader.finish()
+        return self._line("cut", facts, cut=True, fault=self.judge(facts) or "the answer was cut off")
 
     def abandoned(self, note: str | None = None) -> LedgerLine:
         """The agent left first, or was ended; an answer that was already whole counts as one."""
         facts = self.reader.finish() if self.reader else Facts()
-        return self._line("answered" if facts.complete else "abandoned", facts, note=note)
+        if facts.complete or facts.error is not None:
+            return self.ended(facts, cut=False, fault=self.judge(facts), note=note)
+        return self._line("abandoned", facts, fault=self.judge(facts), note=note)
 
     def tunnelled(self, sent: int, received: int, note: str | None) -> LedgerLine:
         """A connection to an allowed host is over."""

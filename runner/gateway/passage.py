@@ -176,6 +176,7 @@ class Passage:
         streamed = answer.content_type == "text/event-stream"
         reader = AnswerReader(exchange.wire, streamed=streamed, encoding=answer.headers.get("content-encoding"))
         exchange.reader = reader
+        exchange.judge = lambda facts: self._fault(exchange, facts)
         headers = self._upstream.response_headers(answer.headers)
         response = web.StreamResponse(status=answer.status, headers=CIMultiDict(headers))
         kept: list[bytes] | None = None if self._recorder is None else []
@@ -202,7 +203,7 @@ class Passage:
             return response
         facts = reader.finish()
         cut = exchange.wire in ANSWERS and not facts.complete and facts.error is None and not facts.unreadable
-        self._close_line(exchange, exchange.ended(facts, cut=cut, fault=self._fault(exchange, facts)))
+        self._close_line(exchange, exchange.ended(facts, cut=cut, fault=exchange.judge(facts)))
         if cut:
             _hang_up(request)
             return response
