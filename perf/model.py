@@ -66,7 +66,7 @@ class Model(asyncio.Protocol):
             body = bytes(self._data[end + 4 : end + 4 + size])
             del self._data[: end + 4 + size]
             streamed = b'"stream": true' in body or b'"stream":true' in body
-            self._out.write(STREAM if streamed else PLAIN)  # type: ignore[attr-defined]
+            self._out.write(STREAM if streamed else PLAIN)  # type: ignore[attr-defined]  # asyncio hands a server a Transport, typed as its base
 
 
 async def serve() -> None:

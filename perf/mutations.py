@@ -79,15 +79,3 @@ def _sweep(kit: Kit, benchmark: Benchmark, folder: Path, mutants: int) -> Floor:
     own = (wall * cores - bare) / runs
     note = f"{runs} runs, {bare:.1f} s of them bare, {cores} side by side; {own:.2f} s of the rig's own a run"
     return Floor(f"mutation sweep of {benchmark.id}, wall", wall, round(bound, 2), "at most", "s", note)
-
-
-def main() -> int:
-    """Print every figure; 1 where a bound is broken."""
-    floors = measure()
-    for floor in floors:
-        print(floor.words())  # noqa: T201
-    return 0 if all(floor.ok for floor in floors) else 1
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

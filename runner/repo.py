@@ -147,7 +147,7 @@ class Mirror:
         for path, replacement in overlay.items():
             if replacement is not None:
                 mode, content = replacement
-                name = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+                name = blob_id(content)
                 if name not in there:
                     name = self.git("hash-object", "-w", "--stdin", stdin=content).decode().strip()
                 blob = name.encode()
@@ -297,6 +297,11 @@ class Mirror:
         """A bundle that holds one commit with its whole history under the name ``ref``."""
         pack = self.git("pack-objects", "--revs", "--stdout", "-q", "--threads=1", stdin=f"{commit}\n".encode())
         return f"# v2 git bundle\n{commit} {ref}\n\n".encode() + pack
+
+
+def blob_id(content: bytes) -> str:
+    """The object id git gives a file with this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def check_baseline(source: Path, baseline: str, files: Sequence[str]) -> None:

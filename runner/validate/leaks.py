@@ -7,10 +7,10 @@ from pathlib import Path
 from runner.hostgit import printable
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE, lay
+from runner.repo import blob_id
 from runner.sandbox.pod import Pod
 from runner.schema.certificate import Claim
 from runner.validate.bench import Bench
-from runner.validate.memo import blob_id
 
 # Every regular file of the image up to 2 MiB, as git would name its content.
 _SCAN = (

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 
 from runner.lab.check import Check, CheckResult, Place
-from runner.repo import Mirror
+from runner.repo import Mirror, blob_id
 
 Key = tuple[str, str]
 
@@ -64,8 +64,3 @@ class Memo:
         for path, (mode, blob) in sorted(files.items()):
             digest.update(b"%s %s %s\0" % (mode.encode(), blob.encode(), path))
         return digest.hexdigest()
-
-
-def blob_id(content: bytes) -> str:
-    """The object id git gives a file with this content."""
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
