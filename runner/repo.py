@@ -33,6 +33,7 @@ class TreeFile:
 
 
 _KEPT_TREES = 1024
+_KEPT_FILES = 16
 _KEPT_CONTENT, _KEPT_BYTES = 256 << 10, 64 << 20
 
 
@@ -46,6 +47,7 @@ class Mirror:
         self._trees: dict[str, tuple[TreeFile, ...]] = {}
         self._contents: dict[str, bytes] = {}
         self._made: dict[str, str] = {}
+        self._files: dict[str, dict[str, bytes]] = {}
         self._kept_bytes = 0
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None, **more: str) -> bytes:
@@ -113,7 +115,7 @@ class Mirror:
 
     def tree_id(self, commit: str) -> str:
         """The object id of the commit's tree."""
-        return self.git("rev-parse", f"{commit}^{{tree}}").decode().strip()
+        return self.once(f"tree {commit}", lambda: self.git("rev-parse", f"{commit}^{{tree}}").decode().strip())
 
     def commit_tree(self, tree: str, parent: str, message: str) -> str:
         """A commit of the runner's own (fixed author and date) on ``parent``."""
@@ -122,9 +124,10 @@ class Mirror:
 
     def retree(self, commit: str, tree: str) -> str:
         """The same commit (author, dates, message, parents) with another tree."""
-        content = self.git("cat-file", "commit", commit)
-        changed = b"tree " + tree.encode() + content[content.index(b"\n") :]
-        return self.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=changed).decode().strip()
+        content = self.once(f"commit {commit}", lambda: os.fsdecode(self.git("cat-file", "commit", commit)))
+        changed = f"tree {tree}{content[content.index(chr(10)) :]}"
+        stdin = os.fsencode(changed)
+        return self.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=stdin).decode().strip()
 
     def replace_folder(
         self, commit: str, folder: str, files: Mapping[bytes, tuple[str, bytes]], message: str
@@ -153,7 +156,7 @@ class Mirror:
                 blob = name.encode()
                 lines.append(b"%s %s\t%s" % (mode.encode(), blob, path))
         tree = self._tree_of(commit, lines)
-        if tree == self.git("rev-parse", f"{commit}^{{tree}}").decode().strip():
+        if tree == self.tree_id(commit):
             return commit
         return self.commit_tree(tree, commit, message)
 
@@ -228,6 +231,15 @@ class Mirror:
             self._made[key] = make()
         return self._made[key]
 
+    def kept(self, key: str, make: Callable[[], dict[str, bytes]]) -> dict[str, bytes]:
+        """Files that follow from ``key`` alone, as long as not too many are held."""
+        known = self._files.get(key)
+        if known is None:
+            known = make()
+            if len(self._files) < _KEPT_FILES:
+                self._files[key] = known
+        return known
+
     def tree(self, commit: str) -> list[TreeFile]:
         """Every file of a commit, in git's order."""
         known = self._trees.get(commit)
@@ -284,19 +296,9 @@ class Mirror:
     def tar(self, commit: str, *, overlay: Mapping[bytes, tuple[str, bytes] | None] | None = None) -> bytes:
         """A commit's tree as an uncompressed tar, raw. ``overlay`` replaces paths (None removes one)."""
         overlay = overlay or {}
-        buffer = io.BytesIO()
-        with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT, errors="surrogateescape") as archive:
-            for file, content in self.blobs([f for f in self.tree(commit) if not shadowed(f.path, overlay)]):
-                _add(archive, file.path, file.mode, content)
-            for path, replacement in sorted(overlay.items()):
-                if replacement is not None:
-                    _add(archive, path, *replacement)
-        return buffer.getvalue()
-
-    def bundled(self, commit: str, ref: str) -> bytes:
-        """A bundle that holds one commit with its whole history under the name ``ref``."""
-        pack = self.git("pack-objects", "--revs", "--stdout", "-q", "--threads=1", stdin=f"{commit}\n".encode())
-        return f"# v2 git bundle\n{commit} {ref}\n\n".encode() + pack
+        kept = self.blobs([f for f in self.tree(commit) if not shadowed(f.path, overlay)])
+        files = {file.path: (file.mode, content) for file, content in kept}
+        return archive(files | {path: new for path, new in sorted(overlay.items()) if new is not None})
 
 
 def blob_id(content: bytes) -> str:
@@ -324,6 +326,15 @@ def shadowed(path: bytes, overlay: Mapping[bytes, object]) -> bool:
     return any(b"/".join(parts[:n]) in overlay for n in range(1, len(parts))) or any(
         other.startswith(path + b"/") for other in overlay
     )
+
+
+def archive(files: Mapping[bytes, tuple[str, bytes]]) -> bytes:
+    """Files (path to mode and content) as an uncompressed tar: the same bytes every time."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT, errors="surrogateescape") as made:
+        for path, (mode, content) in files.items():
+            _add(made, path, mode, content)
+    return buffer.getvalue()
 
 
 def _add(archive: tarfile.TarFile, path: bytes, mode: str, content: bytes) -> None:

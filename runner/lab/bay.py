@@ -1,12 +1,13 @@
 """Many checks in one pod: one database server, and for each check a fresh container and a fresh database.
 
-What a check leaves behind cannot reach the next one: its container is gone, the work tree is emptied, and every
-database but a sealed copy of the seeded one is dropped before the next begins.
+What a check leaves behind cannot reach the next one: its container is gone, its work tree with it, and every database
+but a sealed copy of the seeded one is dropped before the next check's first command.
 """
 
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from queue import SimpleQueue
 from types import TracebackType
@@ -15,10 +16,9 @@ from typing import Self
 from runner.errors import RigError
 from runner.lab.check import Check, CheckResult, check_in_pod
 from runner.lab.kit import Kit
-from runner.lab.tree import NotEmptied
 from runner.repo import Mirror
 from runner.sandbox.box import Box
-from runner.sandbox.pod import WORK, Pod
+from runner.sandbox.pod import Pod
 
 _DEADLINE_S = 6 * 3600.0
 _PSQL = [
@@ -45,52 +45,47 @@ CREATE DATABASE "{name}" TEMPLATE bench_seed OWNER "{user}";
 """
 
 
-_EMPTY = ["find", WORK, "-mindepth", "1", "-delete"]
-
-
 class Bay:
     """A context manager; not for several threads at once: one bay per worker."""
 
     def __init__(self, kit: Kit, mirror: Mirror, run_id: str) -> None:
-        self._kit, self._mirror, self._run_id = kit, mirror, run_id
+        self._kit, self._mirror = kit, mirror
         self._pod = Pod(kit.engine, kit.lab_spec(run_id, _DEADLINE_S))
-        self._used = False
-        self._janitor: Box | None = None
+        self._aside = ThreadPoolExecutor(1)
+        self._ready: Future[None] | None = None
 
     def __enter__(self) -> Self:
         self._pod.__enter__()
-        try:
-            if self._pod.spec.service is not None:
-                self._pod.start_database()
-                self._sql(_SEAL)
-        except BaseException:
-            self._pod.close()
-            raise
+        self._ready = self._aside.submit(self._begin)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._aside.shutdown()
         self._pod.close()
 
     def run(self, check: Check) -> CheckResult:
         """As ``run_check``, in this bay. Raises RigError where the sandbox failed."""
-        if self._used and self._pod.spec.service is not None:
-            self._sql(_RESET)
-        self._used = True
-        try:
-            return check_in_pod(self._kit, self._pod, self._mirror, check)
-        except NotEmptied:
-            self._empty()
-            return check_in_pod(self._kit, self._pod, self._mirror, check)
+        return check_in_pod(self._kit, self._pod, self._mirror, check, ready=self._await, discard=self._discard)
 
-    def _empty(self) -> None:
-        """The work tree, whoever owns what in it and whatever its folders' modes forbid to others."""
-        if self._janitor is None or not self._janitor.alive():
-            self._janitor = self._pod.trusted(read_only=False)
-        done = self._janitor.exec(_EMPTY, timeout_s=120)
-        if not done.ok:
-            raise RigError(f"the work tree could not be emptied: {done.stderr.decode('utf-8', 'replace').strip()}")
+    def _await(self) -> None:
+        if self._ready is not None:
+            self._ready.result()
+
+    def _discard(self, box: Box) -> None:
+        """Take a check's container down and renew the database while the next check's container is made ready."""
+        self._ready = self._aside.submit(self._renew, box)
+
+    def _begin(self) -> None:
+        if self._pod.spec.service is not None:
+            self._pod.start_database()
+            self._sql(_SEAL)
+
+    def _renew(self, box: Box) -> None:
+        box.remove()
+        if self._pod.spec.service is not None:
+            self._sql(_RESET)
 
     def _sql(self, text: str) -> None:
         service, box = self._pod.spec.service, self._pod.database

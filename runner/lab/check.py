@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.errors import Interrupted, RigError
 from runner.lab.kit import Kit
 from runner.lab.survivors import end_survivors
-from runner.lab.tree import TREE, Overlay, TreeUnreadable, lay, tree_digest
+from runner.lab.tree import TREE, Overlay, TreeUnreadable, lay_archive, tree_archive, tree_digest
 from runner.repo import Mirror
 from runner.sandbox.box import Box, ExecResult, ToolMissing
 from runner.sandbox.pod import Pod
@@ -104,25 +105,46 @@ def run_check(kit: Kit, mirror: Mirror, check: Check, *, run_id: str) -> CheckRe
 
     Raises RigError where the sandbox itself failed, Interrupted where somebody stopped the run.
     """
-    with Pod(kit.engine, kit.lab_spec(run_id, check.command.timeout_s + _GRACE_S)) as pod:
-        if pod.spec.service is not None:
-            pod.start_database()
-        return check_in_pod(kit, pod, mirror, check)
+    with (
+        Pod(kit.engine, kit.lab_spec(run_id, check.command.timeout_s + _GRACE_S)) as pod,
+        ThreadPoolExecutor(1) as aside,
+    ):
+        fresh = aside.submit(pod.start_database) if pod.spec.service is not None else None
+        return check_in_pod(kit, pod, mirror, check, ready=lambda: fresh and fresh.result())
 
 
-def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResult:
-    """The check in a fresh container of an open pod, whose database is fresh. The work tree is emptied before.
+def check_in_pod(
+    kit: Kit,
+    pod: Pod,
+    mirror: Mirror,
+    check: Check,
+    *,
+    ready: Callable[[], object],
+    discard: Callable[[Box], None] = Box.remove,
+) -> CheckResult:
+    """The check in a fresh container of an open pod.
 
-    A command marked ``oracle`` runs as root, so that it can run the candidate's program as another user.
+    ``ready`` is called before anything of the check's runs, and returns when the pod's database is fresh and nothing of
+    an earlier check is alive; ``discard`` takes the container down afterwards. A command marked ``oracle`` runs as
+    root, so that it can run the candidate's program as another user.
     """
     user, caps = (ORACLE, ORACLE_CAPS) if check.command.oracle else (CONTESTANT, ())
     hidden = check.oracle_dir
-    box = pod.check_box(
-        kit.images[check.image].tag, env=kit.environment, user=user, caps=caps, oracle_mb=_ORACLE_MB if hidden else 0
-    )
+    with ThreadPoolExecutor(1) as aside:
+        tree = aside.submit(
+            tree_archive, mirror, check.commit, "checked", overlay=laid(check), carried=kit.benchmark.carried
+        )
+        box = pod.check_box(
+            kit.images[check.image].tag,
+            env=kit.environment,
+            user=user,
+            caps=caps,
+            oracle_mb=_ORACLE_MB if hidden else 0,
+        )
     try:
         owner = CONTESTANT if hidden else user
-        lay(box, mirror, check.commit, "checked", overlay=laid(check), user=owner, carried=kit.benchmark.carried)
+        lay_archive(box, tree.result(), user=owner)
+        ready()
         set_up(kit, box, owner)
         if hidden:
             box.put_tree(hidden, "/oracle")
@@ -145,7 +167,7 @@ def check_in_pod(kit: Kit, pod: Pod, mirror: Mirror, check: Check) -> CheckResul
                 if content is not None and check.output:
                     check.output.with_name(f"{check.output.name}.{Path(path).name}").write_bytes(content)
     finally:
-        box.remove()
+        discard(box)
     return CheckResult(
         exit_code=done.exit_code,
         timed_out=done.timed_out,

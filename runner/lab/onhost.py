@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from runner.errors import ConfigError, ContestantError
+from runner.gitdir import repository_files
 from runner.hostgit import clean_environment, git
 from runner.lab.check import Check, CheckResult, laid
 from runner.registry.benchmark import Benchmark
@@ -88,21 +89,14 @@ class HostLab:
     def _lay(self, check: Check, tree: Path) -> None:
         """The commit's tree, raw, with a repository whose index is that commit (so that a command may ask git)."""
         tree.mkdir()
-        git(["init", "-q", "--initial-branch=checked", str(tree)])
-        git_dir = tree / ".git"
-        bundle = tree.with_name("bundle")
-        bundle.write_bytes(self._mirror.bundled(check.commit, "refs/bench/lay"))
-        git(["-c", "protocol.file.allow=always", "fetch", "-q", "--no-tags", "--no-write-fetch-head",
-             "--update-head-ok", "--end-of-options", str(bundle), "+refs/bench/lay:refs/heads/checked"],
-            git_dir=git_dir)  # fmt: skip
-        bundle.unlink()
-        git(["read-tree", check.commit], git_dir=git_dir)
-        overlay = {**{n.encode(): ("100644", c) for n, c in self._benchmark.carried.items()}, **laid(check)}
+        overlay = {**{n.encode(): ("100644", c) for n, c in self._benchmark.carried.items()}, **laid(check),
+                   **repository_files(self._mirror, check.commit, "checked")}  # fmt: skip
         with tarfile.open(fileobj=BytesIO(self._mirror.tar(check.commit, overlay=overlay))) as archive:
             try:
                 archive.extractall(tree, filter="data")
             except tarfile.FilterError as error:
                 raise ContestantError(f"the tree cannot be laid out on the host: {error}") from None
+        git(["read-tree", check.commit], git_dir=tree / ".git")
 
     def _start(
         self, tree: Path, argv: list[str], cwd: str | None, env: Mapping[str, str], limit_s: float

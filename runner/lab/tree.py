@@ -8,40 +8,27 @@ import tarfile
 from collections.abc import Mapping, Sequence
 
 from runner.errors import RigError
+from runner.gitdir import repository_files
 from runner.registry.globs import matcher
-from runner.repo import Mirror
+from runner.repo import Mirror, archive
 from runner.sandbox.box import Box
 
 TREE = "/work/repo"
 
-_BUNDLE = b".git/bench.bundle"  # no tree of a contestant's can hold that name: it is refused at copy-out
-
-# In the container: an empty repository, one ref out of the bundle, the index on that commit. No remote, tag, reflog or
-# FETCH_HEAD is left, and nothing newer than the commit is in the object store.
-_INIT = """set -eu
-cd "$1"
-git init -q --initial-branch="$2" .
-git -c core.logAllRefUpdates=false fetch -q --no-tags --no-write-fetch-head --update-head-ok .git/bench.bundle \\
-    "+refs/bench/lay:refs/heads/$2"
-git read-tree "$3"
+# In the container: what was there is taken away, the files come with a repository whose index is then made. No remote,
+# tag, reflog, hook or FETCH_HEAD is there, and nothing newer than the commit is in the object store.
+_INDEX = """cd "$1"
+git read-tree HEAD
 git update-index -q --refresh || true
-rm -rf .git/hooks .git/logs .git/ORIG_HEAD .git/FETCH_HEAD .git/bench.bundle
-git config user.name developer
-git config user.email developer@localhost
 """
-_NOT_EMPTIED = 75
 _LAY = f"""set -eu
-find "${{1%/*}}" -mindepth 1 -delete || exit {_NOT_EMPTIED}
+find "${{1%/*}}" -mindepth 1 -delete
 mkdir -p "$1"
 tar -x -f - -C "$1"
-{_INIT}"""
-_RENEW = 'set -eu; mkdir -p "$1/.git"; cat > "$1/.git/bench.bundle"\n' + _INIT
+{_INDEX}"""
+_RENEW = 'set -eu; tar -x -f - -C "$1"\n' + _INDEX
 
 Overlay = Mapping[bytes, tuple[str, bytes] | None]
-
-
-class NotEmptied(RigError):
-    """What lay in the tree before cannot be taken away by the user for whom a new one is laid out."""
 
 
 class TreeUnreadable(RigError):
@@ -68,37 +55,43 @@ def protected_overlay(
     return overlay
 
 
-def lay(
-    box: Box,
+def tree_archive(
     mirror: Mirror,
     commit: str,
     branch: str,
     *,
-    user: str,
     overlay: Overlay | None = None,
     carried: Mapping[str, bytes] | None = None,
-) -> None:
-    """Put the tree at ``/work/repo`` with a repository in which ``branch`` is checked out at ``commit``.
+) -> bytes:
+    """The tree with a repository in which ``branch`` is checked out at ``commit``, as a tar for ``lay_archive``.
 
     ``carried``: ignored files that a clone does not bring.
     """
     more = {name.encode(): ("100644", content) for name, content in (carried or {}).items()}
-    extra = {**more, **(overlay or {}), _BUNDLE: ("100644", mirror.bundled(commit, "refs/bench/lay"))}
-    _run(box, _LAY, mirror.tar(commit, overlay=extra), commit, branch, user)
+    return mirror.tar(commit, overlay={**more, **(overlay or {}), **repository_files(mirror, commit, branch)})
+
+
+def lay_archive(box: Box, tree: bytes, *, user: str) -> None:
+    """Put what ``tree_archive`` made at ``/work/repo``, in the place of all that is in ``/work``."""
+    _run(box, _LAY, tree, user)
+
+
+def lay(
+    box: Box, mirror: Mirror, commit: str, branch: str, *, user: str, carried: Mapping[str, bytes] | None = None
+) -> None:
+    """Both at once."""
+    lay_archive(box, tree_archive(mirror, commit, branch, carried=carried), user=user)
 
 
 def give_repository(box: Box, mirror: Mirror, commit: str, branch: str, *, user: str) -> None:
     """A new ``.git`` at ``/work/repo`` with ``branch`` at ``commit``; files of the work tree are not touched."""
-    _run(box, _RENEW, mirror.bundled(commit, "refs/bench/lay"), commit, branch, user)
+    _run(box, _RENEW, archive(repository_files(mirror, commit, branch)), user)
 
 
-def _run(box: Box, script: str, stdin: bytes, commit: str, branch: str, user: str) -> None:
-    argv = ["sh", "-c", script, "lay", TREE, branch, commit]
-    done = box.exec(argv, timeout_s=120, user=user, cwd="/work", stdin=stdin)
+def _run(box: Box, script: str, stdin: bytes, user: str) -> None:
+    done = box.exec(["sh", "-c", script, "lay", TREE], timeout_s=120, user=user, cwd="/work", stdin=stdin)
     if not done.ok:
         said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
-        if done.exit_code == _NOT_EMPTIED and script == _LAY:
-            raise NotEmptied(f"the tree could not be emptied: {said[-1] if said else done.exit_code}")
         raise RigError(f"the tree could not be laid out: {said[-1] if said else done.exit_code}")
 
 

@@ -246,6 +246,8 @@ class Box:
         while True:
             with engine_errors(f"asking how work in {self.name} ended"):
                 state = self.engine.api.exec_inspect(exec_id)
+            if not state["Running"] and state["ExitCode"] == 0 and state["Pid"]:
+                return 0, False  # what is ended from outside does not end well
             if self._watch is not None and self._watch.dying():
                 self._await_end()
             if not self.alive():

@@ -1,7 +1,8 @@
 """A pod: loopback and nothing else, shared by a holder, a database and whoever works or judges there.
 
 Per run: the holder (with the relay to the gateway) and the work tree. Per attempt: the contestant's container, its
-HOME, and the attic, a trusted container that keeps HOME readable after the contestant's death. Per check: a box.
+HOME, and the attic, a trusted container that keeps HOME readable after the contestant's death. Per check: a box with
+a work tree of its own, gone with it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from runner.errors import RigError
 from runner.sandbox import gate, teardown, volumes
@@ -151,17 +151,16 @@ class Pod:
         read_only_inputs: Sequence[Mount] = (),
         user: str = CONTESTANT,
         caps: Sequence[str] = (),
-        work: Literal["rw", "ro", "none"] = "rw",
         oracle_mb: int = 0,
     ) -> Box:
-        """A scorer's container in this pod's network, with HOME, /tmp and /out of its own. Raises RigError.
+        """A scorer's container in this pod's network, with /work, HOME, /tmp and /out of its own. Raises RigError.
 
         ``oracle_mb``: size of an empty /oracle that only root can read, for files the candidate must never see.
         """
         hidden = [Tmpfs("/oracle", oracle_mb, mode="0700")] if oracle_mb else []
         limits = self.spec.limits
-        tree = [] if work == "none" else [Mount(self._work, WORK, read_only=work == "ro")]
         uid, _, gid = user.partition(":")
+        tree_uid, _, tree_gid = CONTESTANT.partition(":")
 
         def owned(target: str) -> Tmpfs:
             return Tmpfs(
@@ -173,15 +172,16 @@ class Pod:
             image=image,
             user=user,
             env=env,
-            mounts=[*tree, *(Mount(m.volume, m.target, read_only=True) for m in read_only_inputs)],
+            mounts=[Mount(m.volume, m.target, read_only=True) for m in read_only_inputs],
             tmpfs=[
+                Tmpfs(WORK, self.spec.work_mb, limits.inodes, uid=int(tree_uid), gid=int(tree_gid), mode="0755"),
                 Tmpfs("/tmp", limits.disk_mb, limits.inodes),
                 owned(HOME),
                 owned("/out"),
                 *hidden,
             ],
-            writable_mb=self.spec.work_mb if work == "rw" else 0,
-            writable_volumes=1,
+            writable_mb=0,
+            writable_volumes=0,
             caps=caps,
         )
         box.start()

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from runner.repo import Mirror
 from runner.scoring.patches import Patch, PatchFails, mutant
 from runner.scoring.suite import Suite, SuiteResult
 
@@ -86,24 +85,29 @@ class Sweeper:
     def sweep(
         self, patches: Sequence[Patch], placebos: Sequence[Patch], controls: dict[str, str], *, whole: bool = False
     ) -> Sweep:
-        """Control, placebos, mutants, control again. ``controls`` are further programs (name to commit) on which the
-        corpus has to be green; ``whole`` runs every case on every mutant (the full kill matrix) instead of stopping
-        at the first failure. Raises PatchFails for a patch that does not fit its frozen program.
+        """Control, placebos, mutants and, when none is left to begin, control again. ``controls`` are further programs
+        (name to commit) on which the corpus has to be green; ``whole`` runs every case on every mutant (the full kill
+        matrix) instead of stopping at the first failure. Raises PatchFails for a patch that does not fit its frozen
+        program.
         """
-        control = self._control(self.program)
-        if control.ended != "green":
-            return Sweep(control)
-        extra = {name: self._control(commit) for name, commit in controls.items()}
-        sweep = Sweep(control, extra=extra)
-        if sweep.unusable:
-            return sweep
-        with ThreadPoolExecutor(self.side_by_side) as pool:
-            quiet = list(pool.map(self._placebo, placebos))
-            sweep = Sweep(control, None, (), tuple(quiet), extra)
+        with ThreadPoolExecutor(self.side_by_side + 1) as pool:  # one more: it makes its mutant while the others run
+            control_of = pool.submit(self._control, self.program)
+            extra_of = {name: pool.submit(self._control, commit) for name, commit in controls.items()}
+            control, extra = control_of.result(), {name: one.result() for name, one in extra_of.items()}
+            sweep = Sweep(control, extra=extra)
             if sweep.unusable:
-                return sweep
-            mutants = list(pool.map(lambda p: self._one(p, whole=whole), patches))
-        return Sweep(control, self._control(self.program, repeat=1), tuple(mutants), tuple(quiet), extra)
+                return sweep if control.ended == "green" else Sweep(control)
+            quiet = [pool.submit(self._placebo, p) for p in placebos]
+            mutants = [pool.submit(self._one, p, whole=whole) for p in patches]
+            after = pool.submit(self._control, self.program, repeat=1)
+            try:
+                sweep = Sweep(control, None, (), tuple(one.result() for one in quiet), extra)
+                if sweep.unusable:
+                    return sweep
+                found = tuple(one.result() for one in mutants)
+                return Sweep(control, after.result(), found, sweep.placebos, extra)
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
 
     def _control(self, commit: str, repeat: int = 0) -> SuiteResult:
         result = self.suite.run(commit, repeat=repeat)
@@ -122,9 +126,8 @@ class Sweeper:
         return replace(found, flips=self._one(patch, whole=False, repeat=_AGAIN).verdict == "survived")
 
     def _one(self, patch: Patch, *, whole: bool, repeat: int = 0) -> Mutant:
-        mirror: Mirror = self.suite.mirror
         try:
-            commit = mutant(mirror, self.program, patch)
+            commit = mutant(self.suite.mirror, self.program, patch)
         except PatchFails as error:
             if not self.own_program:
                 raise

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from runner.sandbox.box import Box, BoxDead, ToolMissing
+from runner.sandbox.box import Box, BoxDead, ExecResult, ToolMissing
 from runner.sandbox.container import Limits
 from runner.sandbox.engine import Engine
 from runner.sandbox.stream import open_descriptors
@@ -183,8 +183,20 @@ def test_processes_are_limited_and_orphans_reaped(open_pod: OpenPod, images: Ima
     assert b"fork" in done.stderr.lower()
     script = "for i in $(seq 300); do (setsid true &) ; done"
     for _ in range(2):
-        box.exec(["sh", "-c", script], timeout_s=30)
-    assert box.exec(["true"], timeout_s=10).ok
+        settled(box, ["sh", "-c", script])
+    assert settled(box, ["true"]).ok
+
+
+def settled(box: Box, argv: list[str]) -> ExecResult:
+    """The command, as soon as there is room for it: on a busy machine the dead are reaped a little later."""
+    until = time.monotonic() + 20
+    while True:
+        try:
+            return box.exec(argv, timeout_s=30)
+        except ToolMissing:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.2)
 
 
 def test_descriptors_do_not_grow(box: Box) -> None:

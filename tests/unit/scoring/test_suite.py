@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -85,35 +87,55 @@ def test_kills_count_only_under_green_controls_and_quiet_placebos() -> None:
 
 
 class Coin:
-    """A suite that gives one result after the other, as a flaky corpus does."""
+    """A suite that gives one result after the other for a program, as a flaky corpus does."""
 
-    def __init__(self, *results: SuiteResult) -> None:
-        self.results = list(results)
+    def __init__(self, **results: Sequence[SuiteResult]) -> None:
+        self.results = {program: list(given) for program, given in results.items()}
+        self.ran: list[str] = []
         self.mirror: Any = None
 
     def run(self, program: str, *, first_kill: bool = False, repeat: int = 0) -> SuiteResult:
-        return self.results.pop(0)
+        self.ran.append(program)
+        return self.results[program].pop(0)
 
 
-def sweeper(*results: SuiteResult) -> Sweeper:
-    suite: Any = Coin(*results)
+def sweeper(frozen: Sequence[SuiteResult], patched: Sequence[SuiteResult] = ()) -> Sweeper:
+    suite: Any = Coin(frozen=frozen, patched=patched)
     return Sweeper(suite, "frozen", False, 1, lambda line: None)
 
 
 def test_a_red_control_is_run_again_to_tell_red_from_flaky() -> None:
     assert "is flaky: on the frozen program first red, then green" in (
-        sweeper(RED, GREEN).sweep([], [], {}).unusable or ""
+        sweeper([RED, GREEN]).sweep([], [], {}).unusable or ""
     )
-    assert "not green on the frozen program: red (a)" in (sweeper(RED, RED).sweep([], [], {}).unusable or "")
-    assert "is flaky: green before" in (sweeper(GREEN, RED, RED).sweep([], [], {}).unusable or "")
+    assert "not green on the frozen program: red (a)" in (sweeper([RED, RED]).sweep([], [], {}).unusable or "")
+    assert "is flaky: green before" in (sweeper([GREEN, RED, RED]).sweep([], [], {}).unusable or "")
 
 
 def test_a_bitten_placebo_is_run_again_to_tell_guessing_from_flaky(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runner.scoring.mutations.mutant", lambda *_: "patched")
     monkeypatch.setattr(Patch, "content", lambda self: b"")
     placebo = [Patch("renamed", Path("renamed.patch"))]
-    flaky = sweeper(GREEN, RED, GREEN).sweep([], placebo, {})
+    flaky = sweeper([GREEN, GREEN], [RED, GREEN]).sweep([], placebo, {})
     assert "is flaky: on renamed, which changes no behaviour" in (flaky.unusable or "")
     assert flaky.killed == 0
-    guessing = sweeper(GREEN, RED, RED).sweep([], placebo, {})
+    guessing = sweeper([GREEN, GREEN], [RED, RED]).sweep([], placebo, {})
     assert "change no behaviour: renamed" in (guessing.unusable or "")
+
+
+def test_nothing_is_run_on_a_mutant_of_a_program_whose_control_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runner.scoring.mutations.mutant", lambda *_: "patched")
+    monkeypatch.setattr(Patch, "content", lambda self: b"")
+    swept = sweeper([RED, RED], [RED])
+    assert swept.sweep([Patch("fault", Path("fault.patch"))], [], {}).mutants == ()
+    assert "patched" not in cast(Coin, swept.suite).ran
+
+
+def test_the_control_after_a_sweep_is_begun_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runner.scoring.mutations.mutant", lambda *_: "patched")
+    monkeypatch.setattr(Patch, "content", lambda self: b"")
+    swept = replace(sweeper([GREEN, GREEN], [GREEN, RED, RED]), side_by_side=0)
+    patches = [Patch(name, Path(f"{name}.patch")) for name in ("one", "two")]
+    found = swept.sweep(patches, patches[:1], {})
+    assert [m.verdict for m in found.mutants] == ["killed", "killed"]
+    assert cast(Coin, swept.suite).ran == ["frozen", "patched", "patched", "patched", "frozen"]
