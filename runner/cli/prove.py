@@ -19,9 +19,9 @@ from runner.registry.frozen import freeze
 from runner.report.format import duration
 from runner.sandbox.engine import connect
 from runner.sandbox.reaper import sweep
-from runner.schema.certificate import Certificate, Claim, Reliability
+from runner.schema.certificate import Certificate, Claim, GateRun, Reliability
 from runner.validate.certify import certify, store
-from runner.validate.reliability import measure_reliability, store_reliability
+from runner.validate.reliability import measure_reliability, reliability_file, store_reliability
 
 
 class Proof:
@@ -57,10 +57,10 @@ class Proof:
     def measure(self, runs: int) -> Reliability:
         """How often the reference passes each gate; kept beside the benchmark's files."""
         with self._working() as kit:
-            measured = measure_reliability(kit, runs, self._log)
-        path = store_reliability(kit, measured)
-        shown = ", ".join(f"{name} {p.passed}/{p.runs}" for name, p in measured.gates.items())
-        self._console.print(f"{self._name}: {shown}; {path}", markup=False, highlight=False, soft_wrap=True)
+            measured = measure_reliability(kit, runs, Progress(self._name, self._say, self._log))
+            stored = store_reliability(kit, measured)
+            where = f"{reliability_file(kit)}{'' if stored else ' stays: it rests on more runs'}"
+        self._say(f"{self._name}: {measured.shown()}; {where}")
         return measured
 
     @contextmanager
@@ -97,14 +97,38 @@ class Proof:
             highlight=False,
         )
 
+    def _say(self, line: str) -> None:
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
     def _log(self, line: str) -> None:
         self._status.update(line.strip()[:100])
 
     def _tell(self, claim: Claim) -> None:
         mark = "ok    " if claim.ok else "BROKEN"
-        self._console.print(
-            f"{mark} {claim.group}/{claim.id}: {claim.sentence}", markup=False, highlight=False, soft_wrap=True
-        )
+        self._say(f"{mark} {claim.group}/{claim.id}: {claim.sentence}")
+
+
+class Progress:
+    """Says each run that did not pass at once, how far it is every ``EVERY_S``, and on a terminal after each run."""
+
+    EVERY_S = 60.0
+
+    def __init__(self, name: str, say: Callable[[str], None], status: Callable[[str], None]) -> None:
+        self._name, self._say, self._status = name, say, status
+        self._started = self._said = time.monotonic()
+        self._here = 0
+
+    def __call__(self, run: GateRun, over: int, of: int) -> None:
+        now = time.monotonic()
+        self._here += 1
+        left = (now - self._started) / self._here * (of - over)
+        line = f"{self._name}: {over} of {of} checks, {duration(left)} to go"
+        if not run.passed:
+            self._say(f"{self._name}: {run.gate} run {run.number} did not pass: {run.ended}")
+        if now - self._said >= self.EVERY_S:
+            self._said = now
+            self._say(line)
+        self._status(line)
 
 
 def _freeze(registry: Path, name: str) -> None:

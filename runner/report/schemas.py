@@ -32,6 +32,7 @@ def records() -> dict[str, type[BaseModel]]:
         "certificate": certificate.Certificate,
         "entry": entry.Entry,
         "event": events.Event,
+        "gate-run": certificate.GateRun,
         "history": history.HistoryRecord,
         "identity": identity.IdentityRecord,
         "ledger": ledger.LedgerLine,

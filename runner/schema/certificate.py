@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from runner.schema.base import Strict
 
@@ -19,26 +19,63 @@ class Claim(Strict):
 
 
 class Passes(Strict):
-    """How often one gate of the reference passed."""
+    """How often one gate of the reference passed; ``failures``: how often it ended in which other way."""
 
     runs: int
     passed: int
+    failures: dict[str, int] = {}
+
+
+class GateRun(Strict):
+    """One gate of the reference, judged once. ``ended``: ``pass``, or what was found; ``date``: ISO 8601, UTC."""
+
+    schema_: Literal["bench/gate-run/1"] = "bench/gate-run/1"
+    gate: str
+    number: int
+    passed: bool
+    ended: str
+    date: str
+    seconds: float
 
 
 class Reliability(Strict):
-    """Measured once, beside the frozen files: how often the reference passes each gate. ``machine`` in a few words."""
+    """Measured once, beside the frozen files: how often the reference passes each gate.
+
+    ``since`` and ``date``: the first and the last day of it; ``machine`` in a few words.
+    """
+
+    NEEDED: ClassVar[int] = 200
 
     schema_: Literal["bench/reliability/1"] = "bench/reliability/1"
     benchmark: str
     benchmark_hash: str
+    since: str
     date: str
     machine: str
+    images: dict[str, str]
+    runner_version: str
+    scorer_version: str
     gates: dict[str, Passes]
+
+    @property
+    def runs(self) -> int:
+        """Of the gate that was judged least often."""
+        return min((gate.runs for gate in self.gates.values()), default=0)
 
     @property
     def holds(self) -> bool:
         """Each gate passed 199 times of 200, or in the same proportion."""
         return all(200 * gate.passed >= 199 * gate.runs for gate in self.gates.values())
+
+    @property
+    def too_few(self) -> bool:
+        return self.runs < self.NEEDED
+
+    def shown(self) -> str:
+        return ", ".join(
+            f"{name} {gate.passed}/{gate.runs}" + "".join(f" ({n} x {how})" for how, n in gate.failures.items())
+            for name, gate in sorted(self.gates.items())
+        )
 
 
 class Certificate(Strict):

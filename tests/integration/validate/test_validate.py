@@ -196,3 +196,31 @@ def test_a_solution_that_lands_elsewhere(engine: Engine, home: Path) -> None:
     assert "gate scope passes, expected to fail" in claims["graded-nop"]
     assert "kills 0.0 %" in claims["graded-nop"]
     assert "is not 50 points above" in claims["order"]
+
+
+def test_reliability_counts_a_flaky_gate_and_goes_on_where_it_was(home: Path) -> None:
+    coin = ["python3", "-c", "import os, sys; sys.exit(os.urandom(1)[0] % 2)"]
+    change(home, commands={"ci": {"argv": coin}, "cases": {"argv": ["python3", "tools/run_cases.py"],
+           "env": {"REPORT": "/out/cases.xml"}, "timeout_s": 60}})  # fmt: skip
+
+    def measure(runs: int) -> tuple[int, Any, str]:
+        argv = ["validate", "mini", "--reliability", str(runs), "--registry", str(home / "index.md"), "--json"]
+        done = subprocess.run([sys.executable, "-m", "runner.cli.main", *argv], capture_output=True, text=True,
+                              cwd=MINI.parents[2], timeout=300)  # fmt: skip
+        return done.returncode, json.loads(done.stdout)[0], done.stderr
+
+    code, found, said = measure(3)
+    assert {name: gate["runs"] for name, gate in found["gates"].items()} == {"behaviour": 3, "ci": 3, "verify": 3}
+    assert found["gates"]["behaviour"]["passed"] == found["gates"]["verify"]["passed"] == 3, said
+    code, found, said = measure(12)  # a coin that falls 12 times on one side: once in 2,000
+    coins = found["gates"]["ci"]
+    assert coins["runs"] == 12
+    assert 0 < coins["passed"] < 12
+    assert coins["failures"] == {"exit 1": 12 - coins["passed"]}
+    assert code == 4
+    journal = next((home / ".bench" / "reliability").glob("mini-*.jsonl"))
+    numbers = [(line["gate"], line["number"]) for line in map(json.loads, journal.read_text().splitlines())]
+    assert sorted(numbers) == sorted((gate, n) for gate in ("behaviour", "ci", "verify") for n in range(1, 13))
+    kept = json.loads((home / "mini" / "reliability.json").read_text())
+    assert kept == found
+    assert (kept["date"], "cores" in kept["machine"], kept["benchmark"]) == (found["date"], True, "mini")
