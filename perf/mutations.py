@@ -70,7 +70,7 @@ def _sweep(kit: Kit, benchmark: Benchmark, folder: Path, mutants: int) -> Floor:
     with Bays(kit, mirror, "perf", cores) as bays:
         clock = Clock(bays)
         sweeper = Sweeper(Suite(kit, mirror, cases, "perf", place=clock.run), program, False, cores, lambda line: None)
-        swept = sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), {})
+        swept = sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), {"the frozen baseline": baseline})
     wall = time.monotonic() - started
     if swept.unusable:
         raise SystemExit(f"{benchmark.id}: {swept.unusable}")

@@ -6,7 +6,6 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from runner.errors import RigError
 from runner.sandbox.engine import Engine, engine_errors
@@ -115,11 +114,9 @@ def create(engine: Engine, spec: ContainerSpec) -> tuple[str, str]:
 
 def _with_bounded_volumes(engine: Engine, spec: ContainerSpec) -> ContainerSpec:
     """A place that the image declares as a volume would be the host's disk without a limit: make it a tmpfs."""
-    api: Any = engine.api
-    with engine_errors(f"looking at the {spec.role} image"):
-        declared = api.inspect_image(spec.image)["Config"].get("Volumes") or {}
     taken = {mount.target for mount in spec.mounts} | {tmpfs.target for tmpfs in spec.tmpfs}
-    extra = [Tmpfs(path, spec.limits.disk_mb, spec.limits.inodes) for path in sorted(declared) if path not in taken]
+    declared = [path for path in engine.declared_volumes(spec.image) if path not in taken]
+    extra = [Tmpfs(path, spec.limits.disk_mb, spec.limits.inodes) for path in declared]
     return replace(spec, tmpfs=[*spec.tmpfs, *extra]) if extra else spec
 
 

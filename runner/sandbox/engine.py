@@ -38,6 +38,15 @@ class Engine:
         self.client = client
         self.api = client.api
         self.info = info
+        self._volumes: dict[str, list[str]] = {}
+
+    def declared_volumes(self, image: str) -> list[str]:
+        """The places that an image declares as volumes; asked once per image. Raises RigError where it is not there."""
+        if image not in self._volumes:
+            with engine_errors(f"looking at the image {image}"):
+                config = self.client.images.get(image).attrs["Config"]
+            self._volumes[image] = sorted(config.get("Volumes") or {})
+        return self._volumes[image]
 
     def __enter__(self) -> Engine:
         return self
