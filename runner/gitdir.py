@@ -33,6 +33,7 @@ def repository_files(mirror: Mirror, commit: str, branch: str) -> dict[bytes, tu
         "HEAD": f"ref: refs/heads/{branch}\n".encode(),
         f"refs/heads/{branch}": f"{commit}\n".encode(),
         "config": _CONFIG.encode(),
+        "info/exclude": b"",  # agents write there what they want to be ignored
         **_history(mirror, commit),
         **_pack(mirror, f"{commit}^!"),
     }
