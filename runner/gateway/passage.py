@@ -160,8 +160,11 @@ class Passage:
         streamed = answer.headers.get("content-type", "").lower().startswith("text/event-stream")
         reader = AnswerReader(exchange.wire, streamed=streamed, encoding=answer.headers.get("content-encoding"))
         exchange.reader = reader
-        exchange.judge = lambda facts: self._fault(exchange, facts)
+        if exchange.wire in ANSWERS:
+            exchange.judge = self._fault
         headers = self._upstream.response_headers(answer.headers)
+        if answer.whole and not streamed:
+            return self._pass_whole(request, exchange, answer, headers)
         kept: list[bytes] | None = None if self._recorder is None else []
         left = False
         try:
@@ -200,10 +203,26 @@ class Passage:
             request.end()
         return None
 
-    def _fault(self, exchange: Exchange, facts: Facts) -> str | None:
+    def _pass_whole(
+        self, request: Request, exchange: Exchange, answer: Answer, headers: dict[str, str]
+    ) -> Reply | None:
+        """An answer that came in one go: its line first, then all of it at once."""
+        body, reader = answer.at_hand(), exchange.reader
+        assert reader is not None
+        exchange.chunk_in(len(body))
+        reader.feed(body)
+        facts = reader.finish()
+        cut = exchange.wire in ANSWERS and not facts.complete and facts.error is None
+        self._record(exchange, answer.status, headers, [body], streamed=False, cut=cut)
+        cut = cut and not facts.unreadable
+        self._close_line(exchange, exchange.ended(facts, cut=cut, fault=exchange.judge(facts)))
+        if not cut:
+            return Reply(answer.status, body, headers)
+        request.start(answer.status, headers, body)
+        return None
+
+    def _fault(self, facts: Facts) -> str | None:
         """Whether somebody else answered than was asked."""
-        if exchange.wire not in ANSWERS:
-            return None
         routing = self._routing
         if facts.host is not None and routing is not None and not routing.allows(facts.host):
             return f"wrong host served: {facts.host} instead of {', '.join(routing.only)}"
