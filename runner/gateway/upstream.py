@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from urllib.parse import quote, urlsplit
 
 from runner.gateway.dial import login_of
@@ -47,7 +47,7 @@ class Upstream:
 
     def target(self, suffix: str, query: str = "") -> str:
         """What a request line asks for; ``suffix`` is below the base URL and decoded, ``query`` is as it came."""
-        return self._path + quote(suffix, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
+        return self._path + _quoted(suffix) + (f"?{query}" if query else "")
 
     def request_headers(self, given: Mapping[str, str], dropped: Iterable[str] = ()) -> dict[str, str]:
         """The agent's headers (names in small letters) less ``dropped``, with the real key in place of the token."""
@@ -89,6 +89,11 @@ class Upstream:
     def error_text(self, body: bytes, encoding: str | None) -> bytes:
         """An error's plain text without the key that it may quote, unpacked so that it can be looked at."""
         return self.scrub(inflated(body, encoding, MAX_ERROR_TEXT))
+
+
+@lru_cache(maxsize=64)
+def _quoted(path: str) -> str:
+    return quote(path, safe="/:@!$&'()*+,;=~")
 
 
 def inflated(body: bytes, encoding: str | None, most: int = 0) -> bytes:
