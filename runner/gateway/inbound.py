@@ -47,7 +47,9 @@ Handle = Callable[["Request"], Awaitable[Reply | None]]
 class Request:
     """One request, and the way back. ``path`` is decoded, ``query`` is not; both are empty for CONNECT."""
 
-    def __init__(self, link: Inbound, method: str, target: bytes, headers: dict[str, str], *, last: bool) -> None:
+    def __init__(
+        self, link: Inbound, method: str, target: bytes, headers: dict[str, str], *, last: bool, old: bool
+    ) -> None:
         self.method, self.headers = method, headers
         self.target = target.decode("latin-1")
         self.path = self.query = ""
@@ -58,8 +60,8 @@ class Request:
         self.last = last
         """No other request follows on this connection."""
         self.whole = self.answered = False
-        self._link = link
-        self._chunked = True
+        self._link, self._old = link, old
+        self._chunked = not old
         self._parts: list[bytes] = []
         self._size = 0
         self._waiter: asyncio.Future[None] | None = None
@@ -85,7 +87,7 @@ class Request:
 
     def start(self, status: int, headers: Mapping[str, str], first: bytes = b"") -> None:
         """The head of an answer that comes in pieces, and its first piece if there is one already."""
-        self._chunked = status not in _BODILESS
+        self._chunked = status not in _BODILESS and not self._old
         framing = "transfer-encoding: chunked\r\n" if self._chunked else ""
         self._link.write(self._head(status, headers, framing) + self._framed(first))
 
@@ -225,8 +227,9 @@ class Inbound(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         parser = self._parser
         method = parser.get_method().decode("latin-1")
-        last = method == "CONNECT" or not parser.should_keep_alive() or parser.get_http_version() == "1.0"
-        request = Request(self, method, self._target, self._headers, last=last)
+        old = parser.get_http_version() == "1.0"
+        last = old or method == "CONNECT" or not parser.should_keep_alive()
+        request = Request(self, method, self._target, self._headers, last=last, old=old)
         self._target, self._headers, self._head = b"", {}, 0
         self._arriving = self._latest = request
         if self._current is None:

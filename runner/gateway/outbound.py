@@ -109,6 +109,8 @@ class _Link(asyncio.Protocol):
         self._headers: dict[str, str] = {}
         self._answer: Answer | None = None
         self._informal = self._lasting = self._paused = False
+        self._babbles = False
+        """Answers what nobody asked."""
         self._head = 0
         self.idle_since = 0.0
 
@@ -130,7 +132,7 @@ class _Link(asyncio.Protocol):
         if self._answer is not answer:
             return
         self._answer = None
-        fit = answer.whole and self._lasting and not self._transport.get_write_buffer_size()
+        fit = answer.whole and self._lasting and not self._babbles and not self._transport.get_write_buffer_size()
         if fit and self.usable:
             self.resume()
             self._pool.park(self)
@@ -181,13 +183,17 @@ class _Link(asyncio.Protocol):
 
     # what httptools says
 
+    def on_message_begin(self) -> None:
+        self._babbles = self._answer is None or self._answer.whole
+
     def on_header(self, name: bytes, value: bytes) -> None:
         add_header(self._headers, name, value)
 
     def on_headers_complete(self) -> None:
         status, headers, self._headers = self._parser.get_status_code(), self._headers, {}
         # Asked now: once its answer is whole, the parser is at the next one.
-        self._informal, self._lasting = status < 200, self._parser.should_keep_alive()
+        self._informal = status < 200
+        self._lasting = self._parser.should_keep_alive()
         if (answer := self._open()) is not None:
             answer.begins(status, headers)
 
