@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from runner.gateway.arrivals import Arrivals
 from runner.gateway.book import Book
 from runner.gateway.cassette import Recorder
 from runner.gateway.dial import Address
@@ -59,9 +60,15 @@ class DoorSpec:
 
 
 class Door:
-    """Serves one run on one unix socket. ``on_cap`` is called once when a cap ends an attempt."""
+    """Serves one run on one unix socket.
 
-    def __init__(self, spec: DoorSpec, trust: ssl.SSLContext, egress: Egress, on_cap: Callable[[str], None]) -> None:
+    ``tell`` hears ``("cap", words)`` once when a cap ends an attempt, and ``("passed", count)`` when requests of it
+    pass on their way to the provider.
+    """
+
+    def __init__(
+        self, spec: DoorSpec, trust: ssl.SSLContext, egress: Egress, tell: Callable[[str, str | int], None]
+    ) -> None:
         self.spec = spec
         self.attempt = "-"
         self._book = Book(spec.journal)
@@ -71,7 +78,8 @@ class Door:
         self._passage = Passage(spec.provider, spec.model, spec.upstream, self._outbound, self._book, self._recorder)
         self._witness = Witness(self._passage, self._book, spec.run_id)
         self._egress = egress
-        self._on_cap = on_cap
+        self._tell = tell
+        self._arrivals = Arrivals(lambda count: tell("passed", count))
         self._capped = False
         self._pinned = spec.provider.pinned(spec.model)
         self._opened = self._begun = time.monotonic()
@@ -95,6 +103,7 @@ class Door:
         for link in list(self._links):
             link.end()
         self._outbound.close()
+        self._arrivals.close()
         self._book.close()
         if self._recorder is not None:
             await self._recorder.close()
@@ -113,6 +122,7 @@ class Door:
         """What comes from now on belongs to ``attempt``."""
         await self.settle()
         self._book.begin()
+        self._arrivals.begin()
         self._witness.begin(attempt)
         self.attempt, self._begun, self._capped = attempt, time.monotonic(), False
 
@@ -196,7 +206,7 @@ class Door:
         refusal = self._refuse(exchange, 402, f"cap: {cap}", f"this run's limit is reached: {cap}")
         if not self._capped:
             self._capped = True
-            self._on_cap(cap)
+            self._tell("cap", cap)
         return refusal
 
     async def _pass(self, request: Request, exchange: Exchange, suffix: str) -> Reply | None:
@@ -206,6 +216,7 @@ class Door:
         self._active += 1
         self._book.take()
         self._witness.asked()
+        self._arrivals.passes()
         try:
             if self._player is not None:
                 return await self._replayed(request, exchange, self._player)

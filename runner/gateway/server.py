@@ -81,7 +81,7 @@ class Server:
             ),
             self._trust,
             self._egress,
-            lambda cap: _say({"event": "cap", "run_id": run_id, "cap": cap}),
+            lambda event, what: _say({"event": event, "run_id": run_id, event: what}),
         )
         await door.open()
         self._doors[run_id] = door
