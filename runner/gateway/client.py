@@ -29,6 +29,24 @@ END_S = 90.0
 MAX_SOCKET_PATH = 107
 
 
+@dataclass
+class Passed:
+    """Requests of the current attempt on their way to the provider: ``count`` so far; ``more`` is set with each."""
+
+    count: int = 0
+    more: threading.Event = field(default_factory=threading.Event)
+
+    def begin(self) -> None:
+        """A new attempt."""
+        self.count = 0
+        self.more.clear()
+
+    def add(self, count: int) -> None:
+        """There are ``count`` now."""
+        self.count = count
+        self.more.set()
+
+
 @dataclass(frozen=True)
 class RunDoor:
     """One run's way to its model. ``socket_dir`` holds ``gw.sock``; whoever has ``token`` may ask."""
@@ -39,6 +57,7 @@ class RunDoor:
     totals: Callable[[], LedgerTotals]
     capped: threading.Event = field(default_factory=threading.Event, repr=False)
     """Set when a cap has ended an attempt: whatever its agent asks now is refused. Cleared by the next attempt."""
+    passed: Passed = field(default_factory=Passed, repr=False)
 
     def fault(self) -> str | None:
         """Why the run so far is the provider's failure and not the model's, or None."""
@@ -58,7 +77,7 @@ class Gateway:
         self._lock = threading.Lock()
         self._folder: Path | None = None
         self._embedded: Any = None
-        self._capped: dict[str, threading.Event] = {}
+        self._doors: dict[str, RunDoor] = {}
 
     def __enter__(self) -> Self:
         self.start()
@@ -146,7 +165,7 @@ class Gateway:
         if len(str(socket)) > MAX_SOCKET_PATH:
             raise ConfigError(f"the socket path {socket} is too long", "set TMPDIR to a short path")
         token = "bench-" + secrets.token_urlsafe(24)
-        capped = self._capped[run_id] = threading.Event()
+        door = self._doors[run_id] = RunDoor(folder, token, lambda: self.close_run(run_id), lambda: self.totals(run_id))
         self._call(
             {
                 "do": "open",
@@ -164,13 +183,14 @@ class Gateway:
                 **where,
             }
         )
-        return RunDoor(folder, token, lambda: self.close_run(run_id), lambda: self.totals(run_id), capped)
+        return door
 
     def begin_attempt(self, run_id: str, label: str) -> None:
         """What comes from now on belongs to attempt ``label``; requests still under way are ended first."""
         self._call({"do": "begin", "run_id": run_id, "label": label})
-        if run_id in self._capped:
-            self._capped[run_id].clear()
+        if (door := self._doors.get(run_id)) is not None:
+            door.capped.clear()
+            door.passed.begin()
 
     def end_attempt(self, run_id: str) -> LedgerTotals:
         """End what is still under way and return the current attempt's totals.
@@ -185,7 +205,7 @@ class Gateway:
 
     def close_run(self, run_id: str) -> LedgerTotals:
         """Shut a run's door; returns its totals. The ledger is complete afterwards."""
-        self._capped.pop(run_id, None)
+        self._doors.pop(run_id, None)
         return LedgerTotals.model_validate(self._call({"do": "close", "run_id": run_id}))
 
     def _where(self, provider: Provider, model: str) -> dict[str, str]:
@@ -231,14 +251,18 @@ class Gateway:
         finally:
             self._waiting.pop(number, None)
 
+    def _told(self, door: RunDoor | None, message: dict[str, Any]) -> None:
+        if door is not None and message["event"] == "cap":
+            door.capped.set()
+        elif door is not None:
+            door.passed.add(message["passed"])
+
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
         for line in process.stdout:
             reply = json.loads(line)
             if "event" in reply:
-                event = self._capped.get(reply["run_id"])
-                if event is not None:
-                    event.set()
+                self._told(self._doors.get(reply["run_id"]), reply)
                 continue
             waiting = self._waiting.get(reply["id"])
             if waiting is None:

@@ -10,20 +10,21 @@ import asyncio
 import base64
 import binascii
 import hmac
+import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import aiohttp
-from aiohttp import web
-
+from runner.gateway.arrivals import Arrivals
 from runner.gateway.book import Book
 from runner.gateway.cassette import Recorder
+from runner.gateway.dial import Address
 from runner.gateway.egress import Egress
 from runner.gateway.exchange import Exchange
+from runner.gateway.inbound import MAX_BODY, BodyTooLarge, Inbound, Reply, Request
 from runner.gateway.limits import Caps, exceeded
+from runner.gateway.outbound import Outbound
 from runner.gateway.passage import Passage
 from runner.gateway.providers import Provider
 from runner.gateway.replay import Player
@@ -32,8 +33,8 @@ from runner.gateway.wire import ANSWERS, Asked, UnreadableBody, error_body, read
 from runner.gateway.witness import Witness
 from runner.schema.ledger import LedgerTotals
 
-MAX_BODY = 128 * 1024 * 1024
 SETTLE_S = 5.0
+BACKLOG = 256
 
 
 @dataclass(frozen=True)
@@ -59,45 +60,50 @@ class DoorSpec:
 
 
 class Door:
-    """Serves one run on one unix socket. ``on_cap`` is called once when a cap ends an attempt."""
+    """Serves one run on one unix socket.
+
+    ``tell`` hears ``("cap", words)`` once when a cap ends an attempt, and ``("passed", count)`` when requests of it
+    pass on their way to the provider.
+    """
 
     def __init__(
-        self, spec: DoorSpec, session: aiohttp.ClientSession, egress: Egress, on_cap: Callable[[str], None]
+        self, spec: DoorSpec, trust: ssl.SSLContext, egress: Egress, tell: Callable[[str, str | int], None]
     ) -> None:
         self.spec = spec
         self.attempt = "-"
         self._book = Book(spec.journal)
         self._recorder = None if spec.cassette is None else Recorder(spec.cassette, [spec.upstream.key, spec.token])
         self._player = None if spec.replay is None else Player.load(spec.replay)
-        self._passage = Passage(spec.provider, spec.model, spec.upstream, session, self._book, self._recorder)
+        self._outbound = Outbound(Address.of(spec.upstream.base_url, spec.upstream.proxy), trust)
+        self._passage = Passage(spec.provider, spec.model, spec.upstream, self._outbound, self._book, self._recorder)
         self._witness = Witness(self._passage, self._book, spec.run_id)
         self._egress = egress
-        self._on_cap = on_cap
+        self._tell = tell
+        self._arrivals = Arrivals(lambda count: tell("passed", count))
         self._capped = False
         self._pinned = spec.provider.pinned(spec.model)
         self._opened = self._begun = time.monotonic()
         self._active = 0
         self._busy: set[asyncio.Task[object]] = set()
-        self._runner: web.ServerRunner | None = None
+        self._links: set[Inbound] = set()
+        self._server: asyncio.Server | None = None
 
     async def open(self) -> None:
-        server = web.Server(
-            self._handle,
-            request_factory=_request,
-            handler_cancellation=True,
-            access_log=None,
-            auto_decompress=False,
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(
+            lambda: Inbound(self._handle, self._links), str(self.spec.socket), backlog=BACKLOG
         )
-        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
-        await self._runner.setup()
-        await web.UnixSite(self._runner, str(self.spec.socket)).start()
         # The relay in a pod runs as another user; the token, not the mode, says who may pass.
         self.spec.socket.chmod(0o666)
 
     async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
         await self.settle()
-        if self._runner is not None:
-            await self._runner.cleanup()
+        for link in list(self._links):
+            link.end()
+        self._outbound.close()
+        self._arrivals.close()
         self._book.close()
         if self._recorder is not None:
             await self._recorder.close()
@@ -116,6 +122,7 @@ class Door:
         """What comes from now on belongs to ``attempt``."""
         await self.settle()
         self._book.begin()
+        self._arrivals.begin()
         self._witness.begin(attempt)
         self.attempt, self._begun, self._capped = attempt, time.monotonic(), False
 
@@ -128,12 +135,12 @@ class Door:
     def totals(self, attempt: str | None = None) -> LedgerTotals:
         return self._book.totals(attempt)
 
-    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _handle(self, request: Request) -> Reply | None:
         task = asyncio.current_task()
         assert task is not None
         self._busy.add(task)
         spec = self.spec
-        path = request.path if request.method != "CONNECT" else request.raw_path
+        path = request.path if request.method != "CONNECT" else request.target
         exchange = Exchange(spec.run_id, spec.provider, spec.model, self.attempt, request.method, path)
         try:
             return await self._serve(request, exchange)
@@ -144,7 +151,7 @@ class Door:
         finally:
             self._busy.discard(task)
 
-    async def _serve(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+    async def _serve(self, request: Request, exchange: Exchange) -> Reply | None:
         if request.method == "CONNECT":
             return await self._connect(request, exchange)
         routed = route(request.method, request.path)
@@ -155,7 +162,7 @@ class Door:
         exchange.wire, suffix = routed
         try:
             body = await request.read()
-        except web.HTTPRequestEntityTooLarge:
+        except BodyTooLarge:
             return self._refuse(exchange, 413, "body", f"a request may have {MAX_BODY} bytes")
         exchange.request_bytes = len(body)
         if request.method == "POST":
@@ -174,7 +181,7 @@ class Door:
             return self._end_by(cap, exchange)
         return await self._pass(request, exchange, suffix)
 
-    def _forbidden(self, exchange: Exchange, asked: Asked) -> web.Response | None:
+    def _forbidden(self, exchange: Exchange, asked: Asked) -> Reply | None:
         """What no request of this run may ask for."""
         if asked.model != self.spec.model:
             return self._refuse(exchange, 403, "model", f"this run is pinned to the model {self.spec.model}")
@@ -195,20 +202,21 @@ class Door:
             return None if cap is None else f"{cap} an attempt"
         return cap
 
-    def _end_by(self, cap: str, exchange: Exchange) -> web.Response:
+    def _end_by(self, cap: str, exchange: Exchange) -> Reply:
         refusal = self._refuse(exchange, 402, f"cap: {cap}", f"this run's limit is reached: {cap}")
         if not self._capped:
             self._capped = True
-            self._on_cap(cap)
+            self._tell("cap", cap)
         return refusal
 
-    async def _pass(self, request: web.BaseRequest, exchange: Exchange, suffix: str) -> web.StreamResponse:
+    async def _pass(self, request: Request, exchange: Exchange, suffix: str) -> Reply | None:
         most = self.spec.caps.concurrent
         if most is not None and self._active >= most:
             return self._refuse(exchange, 429, f"busy: {most}", f"{most} requests are under way already", retry=1)
         self._active += 1
         self._book.take()
         self._witness.asked()
+        self._arrivals.passes()
         try:
             if self._player is not None:
                 return await self._replayed(request, exchange, self._player)
@@ -230,32 +238,32 @@ class Door:
             ends.append((max(0.0, limit - (now - self._begun)), f"{limit:.0f} s an attempt"))
         return min(ends, default=None)
 
-    async def _replayed(self, request: web.BaseRequest, exchange: Exchange, player: Player) -> web.StreamResponse:
+    async def _replayed(self, request: Request, exchange: Exchange, player: Player) -> Reply | None:
         """The recorded answer to this request, or the end of the replay."""
         played = player.answer(exchange.wire, exchange.asked.data)
         if played.answer is None:
             line = exchange.refused(409, "divergence", 0).model_copy(update={"note": played.note})
             self._book.write(line)
             body = error_body(exchange.wire, "bench_divergence", f"the replay has no answer to this: {played.note}")
-            return web.Response(status=409, body=body, content_type="application/json")
+            return Reply(409, body)
         return await self._passage.play(request, exchange, played.answer, played.note)
 
-    async def _connect(self, request: web.BaseRequest, exchange: Exchange) -> web.StreamResponse:
+    async def _connect(self, request: Request, exchange: Exchange) -> Reply | None:
         """A tunnel to an allowed host."""
         exchange.wire = "egress"
         if not self._proxy_authorised(request):
             return self._refuse(exchange, 407, "token", "the run's token is missing or wrong")
-        host = self._egress.allowed(request.raw_path, self.spec.egress)
+        host = self._egress.allowed(request.target, self.spec.egress)
         if host is None:
             return self._refuse(exchange, 403, "host", "this benchmark's contestants may not reach that host")
         return await self._egress.tunnel(request, exchange, host, self._book.write)
 
-    def _authorised(self, request: web.BaseRequest) -> bool:
+    def _authorised(self, request: Request) -> bool:
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         given = [request.headers.get("x-api-key", ""), bearer.strip() if scheme.lower() == "bearer" else ""]
         return any(map(self._is_token, given))
 
-    def _proxy_authorised(self, request: web.BaseRequest) -> bool:
+    def _proxy_authorised(self, request: Request) -> bool:
         scheme, _, value = request.headers.get("proxy-authorization", "").partition(" ")
         if scheme.lower() != "basic":
             return scheme.lower() == "bearer" and self._is_token(value.strip())
@@ -267,23 +275,10 @@ class Door:
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode("utf-8", "replace"), self.spec.token.encode())
 
-    def _refuse(
-        self, exchange: Exchange, status: int, reason: str, message: str, *, retry: int | None = None
-    ) -> web.Response:
+    def _refuse(self, exchange: Exchange, status: int, reason: str, message: str, *, retry: int | None = None) -> Reply:
         body = error_body(exchange.wire, "bench_" + reason.split(":")[0], message)
         self._book.write(exchange.refused(status, reason, len(body)))
-        headers = {} if retry is None else {"retry-after": str(retry)}
-        return web.Response(status=status, body=body, content_type="application/json", headers=headers)
-
-
-def _request(
-    message: Any,
-    payload: aiohttp.StreamReader,
-    protocol: Any,
-    writer: Any,
-    task: asyncio.Task[None],
-) -> web.BaseRequest:
-    """A request whose body may be as large as agents make them."""
-    return web.BaseRequest(
-        message, payload, protocol, writer, task, asyncio.get_running_loop(), client_max_size=MAX_BODY
-    )
+        headers = {"content-type": "application/json"}
+        if retry is not None:
+            headers["retry-after"] = str(retry)
+        return Reply(status, body, headers)

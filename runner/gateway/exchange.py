@@ -14,6 +14,7 @@ from runner.gateway.wire import ANSWERS, Asked, is_context_error
 from runner.prices import Price, price
 from runner.schema.ledger import LedgerLine, Outcome, Usage, Wire
 
+_UNREAD = Asked(None, False, None, b"")
 _FAULTY = frozenset([401, 402, 403, 404, 407, 408, 409, 425, 429])
 
 
@@ -33,7 +34,7 @@ class Exchange:
     ) -> None:
         self.attempt = attempt
         self.wire: Wire = "other"
-        self.asked = Asked(None, False, None, b"")
+        self.asked = _UNREAD
         self.request_bytes = 0
         self.reader: AnswerReader | None = None
         self.judge: Callable[[Facts], str | None] = lambda facts: None

@@ -7,23 +7,25 @@ usage of its answers is.
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
+from urllib.parse import quote
 
-import aiohttp
-from yarl import URL
-
-from runner.gateway.upstream import Upstream
+from runner.gateway.dial import Unreachable
+from runner.gateway.outbound import Cut, Outbound
+from runner.gateway.upstream import OUR_HEADERS, Upstream, inflated
 from runner.schema.ledger import LedgerLine, Usage
 
 TRIES, PAUSE_S, TIMEOUT_S = 4, 0.5, 5.0
 """A broker's books are behind by a second or two."""
+MAX_BYTES = 1 << 20
 
 
 class Generations:
     """Asks one broker."""
 
-    def __init__(self, upstream: Upstream, session: aiohttp.ClientSession, pause_s: float = PAUSE_S) -> None:
-        self._upstream, self._session, self._pause_s = upstream, session, pause_s
+    def __init__(self, upstream: Upstream, provider: Outbound, pause_s: float = PAUSE_S) -> None:
+        self._upstream, self._provider, self._pause_s = upstream, provider, pause_s
 
     async def complete(self, line: LedgerLine) -> LedgerLine:
         """The line with tokens, cost and host as the broker booked them; unchanged where it does not say."""
@@ -36,18 +38,19 @@ class Generations:
         return line
 
     async def _get(self, answer_id: str) -> dict[str, Any] | None:
-        url = URL(self._upstream.url("/generation")).with_query(id=answer_id)
+        target = self._upstream.target("/generation", f"id={quote(answer_id, safe='')}")
+        headers = self._upstream.request_headers(OUR_HEADERS)
         try:
-            async with (
-                asyncio.timeout(TIMEOUT_S),
-                self._session.get(
-                    url, headers=self._upstream.request_headers({}), proxy=self._upstream.proxy, allow_redirects=False
-                ) as answer,
-            ):
-                if answer.status != 200:
-                    return None
-                found = await answer.json(content_type=None)
-        except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
+            async with asyncio.timeout(TIMEOUT_S):
+                answer = await self._provider.ask("GET", target, headers)
+                try:
+                    raw = await answer.read(MAX_BYTES)
+                finally:
+                    answer.close()
+            if answer.status != 200:
+                return None
+            found = json.loads(inflated(raw, answer.headers.get("content-encoding"), MAX_BYTES))
+        except (Unreachable, Cut, OSError, TimeoutError, ValueError):
             return None
         data = found.get("data") if isinstance(found, dict) else None
         return data if isinstance(data, dict) else None

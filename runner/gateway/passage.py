@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-
-import aiohttp
-from aiohttp import web
-from multidict import CIMultiDict
-from yarl import URL
+from collections.abc import Mapping
 
 from runner.gateway.answers import AnswerReader, Facts
 from runner.gateway.book import Book
 from runner.gateway.cassette import Recorded, Recorder
+from runner.gateway.dial import Unreachable
 from runner.gateway.exchange import Exchange
 from runner.gateway.generations import Generations
+from runner.gateway.inbound import Reply, Request
+from runner.gateway.outbound import Answer, Cut, Outbound
 from runner.gateway.providers import Provider
-from runner.gateway.upstream import Upstream
+from runner.gateway.upstream import OUR_HEADERS, Upstream
 from runner.gateway.wire import ANSWERS, PATHS, error_body, question, read_request
 from runner.schema.ledger import LedgerLine, Wire
 
-MAX_ERROR_BODY = 1024 * 1024
-_SKIPPED = ("User-Agent", "Accept-Encoding", "Content-Type", "Accept")
+MAX_ERROR_BODY = 1 << 20
+MAX_OUR_ANSWER = 1 << 24
+_OF_THE_BODY = ("content-length", "content-encoding", "transfer-encoding", "connection")
 
 
 class Passage:
@@ -32,15 +32,14 @@ class Passage:
         provider: Provider,
         model: str,
         upstream: Upstream,
-        session: aiohttp.ClientSession,
+        outbound: Outbound,
         book: Book,
         recorder: Recorder | None,
     ) -> None:
         self._provider, self._model, self._upstream = provider, model, upstream
-        self._session, self._book, self._recorder = session, book, recorder
-        self._generations = Generations(upstream, session) if provider.accounting == "generation" else None
+        self._outbound, self._book, self._recorder = outbound, book, recorder
+        self._generations = Generations(upstream, outbound) if provider.accounting == "generation" else None
         self._routing = provider.for_model(model).routing
-        self._urls: dict[str, URL] = {}
         self._asking: set[asyncio.Task[None]] = set()
 
     async def settle(self) -> None:
@@ -49,118 +48,105 @@ class Passage:
             await asyncio.wait(self._asking)
 
     async def forward(
-        self, request: web.BaseRequest, exchange: Exchange, suffix: str, left: tuple[float, str] | None
-    ) -> web.StreamResponse:
+        self, request: Request, exchange: Exchange, suffix: str, left: tuple[float, str] | None
+    ) -> Reply | None:
         """Send it on; ``left``: seconds until a cap ends it, and that cap in words."""
-        asked, upstream = exchange.asked, self._upstream
-        query = f"?{request.query_string}" if request.query_string else ""
-        url = self._urls.get(suffix + query)
-        if url is None:
-            url = self._urls[suffix + query] = URL(upstream.url(suffix + query))
-        headers = upstream.request_headers(request.headers, ("content-encoding",) if asked.changed else ())
-        post = request.method == "POST"
         try:
-            async with (
-                asyncio.timeout(None if left is None else left[0]),
-                self._session.request(
-                    request.method,
-                    url,
-                    data=asked.body if post else None,
-                    headers=headers,
-                    skip_auto_headers=_SKIPPED,
-                    allow_redirects=False,
-                    proxy=upstream.proxy,
-                ) as answer,
-            ):
-                exchange.headers_in(answer.status)
-                if answer.status >= 300:
-                    return await self._pass_error(exchange, answer)
-                return await self._pass_answer(request, exchange, answer)
+            if left is None:
+                return await self._forward(request, exchange, suffix)
+            async with asyncio.timeout(left[0]):
+                return await self._forward(request, exchange, suffix)
         except TimeoutError:
-            if left is None:  # the connection's own limit
-                raise
+            assert left is not None
             line = exchange.abandoned(note=f"cap: {left[1]}")
-            return self._broken(request, exchange, line, 504, "this run's time is up")
-        except (aiohttp.ClientError, OSError) as error:
-            why = upstream.why(error)
-            return self._broken(request, exchange, exchange.failed(why), 502, why)
+            return self._broken(exchange, line, 504, "this run's time is up")
+        except Unreachable as error:
+            return self._broken(exchange, exchange.failed(str(error)), 502, str(error))
+        except Cut:
+            why = f"{self._outbound.name} ended the connection"
+            return self._broken(exchange, exchange.failed(why), 502, why)
+
+    async def _forward(self, request: Request, exchange: Exchange, suffix: str) -> Reply | None:
+        asked, upstream = exchange.asked, self._upstream
+        headers = upstream.request_headers(request.headers, ("content-encoding",) if asked.changed else ())
+        body = asked.body if request.method == "POST" else None
+        answer = await self._outbound.ask(request.method, upstream.target(suffix, request.query), headers, body)
+        try:
+            exchange.headers_in(answer.status)
+            if answer.status >= 300:
+                return await self._pass_error(exchange, answer)
+            return await self._pass_answer(request, exchange, answer)
+        finally:
+            answer.close()
 
     async def ask(self, attempt: str, run_id: str, wire: Wire, timeout_s: float) -> None:
         """A tiny request of our own; its line is written."""
         exchange = Exchange(run_id, self._provider, self._model, attempt, "POST", PATHS[wire], ours=True)
-        data = question(wire, self._provider.dialect, self._model)
-        body = json.dumps(data).encode()
+        body = json.dumps(question(wire, self._provider.dialect, self._model)).encode()
         exchange.wire = wire
         exchange.asked = read_request(wire, body, None, self._provider.pinned(self._model))
         exchange.request_bytes = len(body)
-        given = {"content-type": "application/json"}
+        given = {**OUR_HEADERS, "content-type": "application/json"}
         if wire == "anthropic":
             given["anthropic-version"] = "2023-06-01"
-        url = URL(self._upstream.url(PATHS[wire]))
+        target, headers = self._upstream.target(PATHS[wire]), self._upstream.request_headers(given)
         try:
-            async with (
-                asyncio.timeout(timeout_s),
-                self._session.post(
-                    url,
-                    data=exchange.asked.body,
-                    headers=self._upstream.request_headers(given),
-                    allow_redirects=False,
-                    proxy=self._upstream.proxy,
-                ) as answer,
-            ):
-                exchange.headers_in(answer.status)
-                raw = await answer.read()
-                if answer.status >= 300:
-                    text = self._upstream.error_text(raw, answer.headers.get("content-encoding"))
-                    line = exchange.upstream_error(answer.status, text, len(raw))
-                else:
-                    exchange.chunk_in(len(raw))
-                    exchange.reader = AnswerReader(
-                        wire, streamed=False, encoding=answer.headers.get("content-encoding")
-                    )
-                    exchange.reader.feed(raw)
-                    facts = exchange.reader.finish()
-                    line = exchange.ended(facts, cut=not facts.complete and facts.error is None, fault=None)
+            async with asyncio.timeout(timeout_s):
+                answer = await self._outbound.ask("POST", target, headers, exchange.asked.body)
+                try:
+                    exchange.headers_in(answer.status)
+                    line = await self._read_ours(exchange, answer)
+                finally:
+                    answer.close()
         except TimeoutError:
             line = exchange.failed(f"no answer in {timeout_s:.0f} s")
-        except (aiohttp.ClientError, OSError) as error:
-            line = exchange.failed(self._upstream.why(error))
+        except Unreachable as error:
+            line = exchange.failed(str(error))
+        except Cut:
+            line = exchange.failed(f"{self._outbound.name} ended the connection")
         self._book.write(line)
 
-    async def play(
-        self, request: web.BaseRequest, exchange: Exchange, recorded: Recorded, note: str | None
-    ) -> web.StreamResponse:
+    async def _read_ours(self, exchange: Exchange, answer: Answer) -> LedgerLine:
+        raw = await answer.read(MAX_OUR_ANSWER)
+        encoding = answer.headers.get("content-encoding")
+        if answer.status >= 300:
+            return exchange.upstream_error(answer.status, self._upstream.error_text(raw, encoding), len(raw))
+        exchange.chunk_in(len(raw))
+        exchange.reader = AnswerReader(exchange.wire, streamed=False, encoding=encoding)
+        exchange.reader.feed(raw)
+        facts = exchange.reader.finish()
+        return exchange.ended(facts, cut=not facts.complete and facts.error is None, fault=None)
+
+    async def play(self, request: Request, exchange: Exchange, recorded: Recorded, note: str | None) -> Reply | None:
         """A recorded answer in place of the provider's, in the same pieces."""
         exchange.headers_in(recorded.status)
         if recorded.status >= 300:
             self._book.write(exchange.upstream_error(recorded.status, recorded.body, len(recorded.body)))
-            return web.Response(status=recorded.status, body=recorded.body, headers=recorded.headers)
+            return Reply(recorded.status, recorded.body, _unsized(recorded.headers))
+        headers = _unsized(recorded.headers)
         exchange.reader = AnswerReader(
             exchange.wire, streamed=recorded.streamed, encoding=recorded.headers.get("content-encoding")
         )
-        response = web.StreamResponse(status=recorded.status, headers=recorded.headers)
         try:
-            await response.prepare(request)
+            request.start(recorded.status, headers)
             for piece in recorded.pieces():
                 exchange.chunk_in(len(piece))
                 exchange.reader.feed(piece)
-                await response.write(piece)
+                request.write(piece)
+                await request.drain()
         except ConnectionResetError:
             self._book.write(exchange.abandoned(note=note))
-            return response
+            return None
         facts = exchange.reader.finish()
         self._book.write(exchange.ended(facts, cut=recorded.cut, fault=None, note=note))
-        if recorded.cut:
-            _hang_up(request)
-        else:
-            await response.write_eof()
-        return response
+        if not recorded.cut:
+            request.end()
+        return None
 
-    async def _pass_error(self, exchange: Exchange, answer: aiohttp.ClientResponse) -> web.Response:
-        raw = await _up_to(answer.content, MAX_ERROR_BODY)
+    async def _pass_error(self, exchange: Exchange, answer: Answer) -> Reply:
+        raw = await answer.read(MAX_ERROR_BODY)
         body = self._upstream.error_text(raw, answer.headers.get("content-encoding"))
-        headers = self._upstream.response_headers(answer.headers)
-        headers = {k: v for k, v in headers.items() if k.lower() not in ("content-length", "content-encoding")}
+        headers = _unsized(self._upstream.response_headers(answer.headers))
         status = answer.status
         if status < 400:
             # Following it would carry the key to a host that nobody named.
@@ -168,30 +154,39 @@ class Passage:
             headers = {"content-type": "application/json"}
         self._record(exchange, status, headers, [body], streamed=False, cut=False)
         self._book.write(exchange.upstream_error(answer.status, body, len(raw)))
-        return web.Response(status=status, body=body, headers=headers)
+        return Reply(status, body, headers)
 
-    async def _pass_answer(
-        self, request: web.BaseRequest, exchange: Exchange, answer: aiohttp.ClientResponse
-    ) -> web.StreamResponse:
-        streamed = answer.content_type == "text/event-stream"
+    async def _pass_answer(self, request: Request, exchange: Exchange, answer: Answer) -> Reply | None:
+        streamed = answer.headers.get("content-type", "").lower().startswith("text/event-stream")
         reader = AnswerReader(exchange.wire, streamed=streamed, encoding=answer.headers.get("content-encoding"))
         exchange.reader = reader
-        exchange.judge = lambda facts: self._fault(exchange, facts)
+        if exchange.wire in ANSWERS:
+            exchange.judge = self._fault
         headers = self._upstream.response_headers(answer.headers)
-        response = web.StreamResponse(status=answer.status, headers=CIMultiDict(headers))
+        if answer.whole and not streamed:
+            return self._pass_whole(request, exchange, answer, headers)
         kept: list[bytes] | None = None if self._recorder is None else []
         left = False
         try:
-            await response.prepare(request)
-            async for chunk in answer.content.iter_any():
-                exchange.chunk_in(len(chunk))
-                # The reader first: an agent that leaves on the last byte must not leave an unread answer.
-                reader.feed(chunk)
-                if kept is not None:
-                    kept.append(chunk)
-                await response.write(chunk)
+            piece, begun = answer.at_hand(), False
+            while True:
+                if piece:
+                    exchange.chunk_in(len(piece))
+                    # The reader first: an agent that leaves on the last byte must not leave an unread answer.
+                    reader.feed(piece)
+                    if kept is not None:
+                        kept.append(piece)
+                if begun:
+                    request.write(piece)
+                else:
+                    request.start(answer.status, headers, piece)
+                    begun = True
+                await request.drain()
+                piece = await answer.piece()
+                if not piece:
+                    break
         except ConnectionResetError:
-            # Only writing raises this one: the agent went away. What the upstream does wrong has names of its own.
+            # Only writing raises this one: the agent went away. What the upstream does wrong has a name of its own.
             left = True
         finally:
             if kept is not None and exchange.open:
@@ -200,20 +195,34 @@ class Passage:
                 self._record(exchange, answer.status, headers, kept, streamed=streamed, cut=cut)
         if left:
             self._close_line(exchange, exchange.abandoned())
-            return response
+            return None
         facts = reader.finish()
         cut = exchange.wire in ANSWERS and not facts.complete and facts.error is None and not facts.unreadable
         self._close_line(exchange, exchange.ended(facts, cut=cut, fault=exchange.judge(facts)))
-        if cut:
-            _hang_up(request)
-            return response
-        await response.write_eof()
-        return response
+        if not cut:
+            request.end()
+        return None
 
-    def _fault(self, exchange: Exchange, facts: Facts) -> str | None:
+    def _pass_whole(
+        self, request: Request, exchange: Exchange, answer: Answer, headers: dict[str, str]
+    ) -> Reply | None:
+        """An answer that came in one go: its line first, then all of it at once."""
+        body, reader = answer.at_hand(), exchange.reader
+        assert reader is not None
+        exchange.chunk_in(len(body))
+        reader.feed(body)
+        facts = reader.finish()
+        cut = exchange.wire in ANSWERS and not facts.complete and facts.error is None
+        self._record(exchange, answer.status, headers, [body], streamed=False, cut=cut)
+        cut = cut and not facts.unreadable
+        self._close_line(exchange, exchange.ended(facts, cut=cut, fault=exchange.judge(facts)))
+        if not cut:
+            return Reply(answer.status, body, headers)
+        request.start(answer.status, headers, body)
+        return None
+
+    def _fault(self, facts: Facts) -> str | None:
         """Whether somebody else answered than was asked."""
-        if exchange.wire not in ANSWERS:
-            return None
         routing = self._routing
         if facts.host is not None and routing is not None and not routing.allows(facts.host):
             return f"wrong host served: {facts.host} instead of {', '.join(routing.only)}"
@@ -250,30 +259,16 @@ class Passage:
         if self._recorder is not None and exchange.wire in ANSWERS:
             self._recorder.add(exchange, Recorded.of(status, headers, pieces, streamed=streamed, cut=cut))
 
-    def _broken(
-        self, request: web.BaseRequest, exchange: Exchange, line: LedgerLine, status: int, why: str
-    ) -> web.StreamResponse:
+    def _broken(self, exchange: Exchange, line: LedgerLine, status: int, why: str) -> Reply | None:
         """The upstream failed before or within its answer; the agent must see it as it is."""
         self._close_line(exchange, line)
         if exchange.reader is not None:
-            _hang_up(request)
-            return web.Response(status=status)
+            return None  # an answer without its end: the agent's connection is closed
         body = error_body(exchange.wire, "bench_upstream", why)
         self._record(exchange, status, {"content-type": "application/json"}, [body], streamed=False, cut=False)
-        return web.Response(status=status, body=body, content_type="application/json")
+        return Reply(status, body)
 
 
-async def _up_to(content: aiohttp.StreamReader, limit: int) -> bytes:
-    parts, size = [], 0
-    async for chunk in content.iter_any():
-        parts.append(chunk)
-        size += len(chunk)
-        if size >= limit:
-            break
-    return b"".join(parts)[:limit]
-
-
-def _hang_up(request: web.BaseRequest) -> None:
-    """End the agent's connection without the end mark of a whole answer."""
-    if request.transport is not None:
-        request.transport.close()
+def _unsized(headers: Mapping[str, str]) -> dict[str, str]:
+    """Without what is true of the body on the wire only."""
+    return {name: value for name, value in headers.items() if name.lower() not in _OF_THE_BODY}

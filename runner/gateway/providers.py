@@ -64,6 +64,9 @@ class ModelOptions(Strict):
     released: date | None = None
 
 
+_PLAIN = ModelOptions()
+
+
 class Provider(Strict):
     """One entry of ``providers.yaml``; that file's head explains every key."""
 
@@ -165,7 +168,7 @@ class Provider(Strict):
 
     def options(self, model: str) -> ModelOptions:
         """What holds for ``model``; defaults where the file says nothing of it."""
-        return self.models.get(model) or ModelOptions()
+        return self.models.get(model, _PLAIN)
 
     def for_model(self, model: str) -> Provider:
         """This provider as ``model`` finds it: its window, its longest answer, its aliases, its routing."""

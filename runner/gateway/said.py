@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from typing import Any
 
 from runner.schema.base import digest
 
-_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed", "frequency_penalty", "presence_penalty",
-             "repetition_penalty")  # fmt: skip
-_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_SAMPLING = frozenset([
+    "temperature", "top_p", "top_k", "min_p", "seed", "frequency_penalty", "presence_penalty", "repetition_penalty",
+    "max_tokens", "max_completion_tokens", "max_output_tokens",
+])  # fmt: skip
 _SYSTEM = ("system", "developer")
 
 
 def sampling_of(data: dict[str, Any]) -> str | None:
     """The sampling options of a request as JSON, keys sorted; None where it names none."""
-    found = {key: data[key] for key in (*_SAMPLING, *_LIMITS) if isinstance(data.get(key), (int, float))}
+    found = {key: data[key] for key in _SAMPLING & data.keys() if isinstance(data[key], (int, float))}
     return json.dumps(found, sort_keys=True, separators=(",", ":")) if found else None
 
 
@@ -30,7 +32,15 @@ def system_sha256(data: dict[str, Any]) -> str | None:
             parts.append(turn.get("content"))
     if not parts:
         return None
+    if all(isinstance(part, str) for part in parts):
+        return _texts_sha256(tuple(parts))
     try:
         return digest(parts)
     except (ValueError, RecursionError):
         return None
+
+
+@lru_cache(maxsize=16)
+def _texts_sha256(parts: tuple[str, ...]) -> str:
+    """An agent sends the same prompt with every request."""
+    return digest(parts)

@@ -17,8 +17,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from runner.errors import BenchError
 from runner.gateway.door import Door, DoorSpec
 from runner.gateway.egress import Egress
@@ -29,17 +27,15 @@ from runner.gateway.totals import add_up, read_ledger
 from runner.gateway.upstream import Upstream
 from runner.prices import price_source
 
-CONNECT_S = 30.0
-KEEPALIVE_S = 4.0
 MAX_COMMAND = 1024 * 1024
 
 
 class Server:
     """All doors of one controller."""
 
-    def __init__(self, session: aiohttp.ClientSession, context: ssl.SSLContext) -> None:
-        self._session = session
-        self._egress = Egress(os.environ, context)
+    def __init__(self, trust: ssl.SSLContext) -> None:
+        self._trust = trust
+        self._egress = Egress(os.environ, trust)
         self._doors: dict[str, Door] = {}
 
     async def command(self, message: dict[str, Any]) -> Any:
@@ -83,9 +79,9 @@ class Server:
                 cassette=_path(message.get("cassette")),
                 replay=_path(replay),
             ),
-            self._session,
+            self._trust,
             self._egress,
-            lambda cap: _say({"event": "cap", "run_id": run_id, "cap": cap}),
+            lambda event, what: _say({"event": event, "run_id": run_id, event: what}),
         )
         await door.open()
         self._doors[run_id] = door
@@ -114,20 +110,13 @@ async def serve() -> None:
     loop = asyncio.get_running_loop()
     commands = asyncio.StreamReader(limit=MAX_COMMAND)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(commands), sys.stdin)
-    context = trust(os.environ)
-    connector = aiohttp.TCPConnector(limit=0, ssl=context, keepalive_timeout=KEEPALIVE_S)
-    # A slow model may think for as long as it likes: only the connection has a limit of its own.
-    timeout = aiohttp.ClientTimeout(total=None, connect=None, sock_connect=CONNECT_S, sock_read=None)
-    async with aiohttp.ClientSession(
-        connector=connector, timeout=timeout, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
-    ) as session:
-        server = Server(session, context)
-        pending: set[asyncio.Task[None]] = set()
-        while line := await commands.readline():
-            task = asyncio.create_task(_answer(server, json.loads(line)))
-            pending.add(task)
-            task.add_done_callback(pending.discard)
-        await server.close()
+    server = Server(trust(os.environ))
+    pending: set[asyncio.Task[None]] = set()
+    while line := await commands.readline():
+        task = asyncio.create_task(_answer(server, json.loads(line)))
+        pending.add(task)
+        task.add_done_callback(pending.discard)
+    await server.close()
 
 
 async def _answer(server: Server, message: dict[str, Any]) -> None:

@@ -54,8 +54,9 @@ def provider_tools(wire: Wire, data: dict[str, Any]) -> list[str]:
     if wire not in _AGENTS_OWN:
         return []
     found = {kind_of(name) for name in _foreign(wire, data)}
-    for field, kind in _FIELDS.items():
-        if data.get(field) not in (None, False, []):
+    for field in _FIELDS.keys() & data.keys():
+        kind = _FIELDS[field]
+        if data[field] not in (None, False, []):
             found |= {kind_of(name) for name in _plugins(data[field])} if field == "plugins" else {kind}
     if wire == "responses" and data.get("prompt") is not None:
         found.add("stored_prompt")  # it may bring tools of its own, which nobody sees here

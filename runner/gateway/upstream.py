@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import socket
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from urllib.parse import urlsplit
+from functools import cached_property, lru_cache
+from urllib.parse import quote, urlsplit
 
-import aiohttp
-
+from runner.gateway.dial import login_of
 from runner.gateway.scrub import Scrubber
 
 _HOP_BY_HOP = {
@@ -33,6 +30,8 @@ _NOT_UP = (
 # Without its length an answer ends with a mark of ours, which comes after the ledger's line.
 _NOT_DOWN = _HOP_BY_HOP | {"set-cookie", "content-length", "alt-svc", "strict-transport-security", "server"}
 MAX_ERROR_TEXT = 1 << 20
+OUR_HEADERS = {"user-agent": "bakeoff-runner", "accept": "*/*", "accept-encoding": "gzip, deflate"}
+"""Of requests that no agent made."""
 READABLE = ("gzip", "deflate", "identity")
 """Encodings whose usage can be read in passing; the agent's wish is narrowed to these."""
 
@@ -46,26 +45,33 @@ class Upstream:
     key_header: str = "bearer"
     proxy: str | None = field(default=None, repr=False)
 
-    def url(self, suffix: str) -> str:
-        return self.base_url + suffix
+    def target(self, suffix: str, query: str = "") -> str:
+        """What a request line asks for; ``suffix`` is below the base URL and decoded, ``query`` is as it came."""
+        return self._path + _quoted(suffix) + (f"?{query}" if query else "")
 
     def request_headers(self, given: Mapping[str, str], dropped: Iterable[str] = ()) -> dict[str, str]:
-        """The agent's headers less ``dropped``, with the real key in place of the run's token."""
-        not_up = _NOT_UP.union(dropped)
+        """The agent's headers (names in small letters) less ``dropped``, with the real key in place of the token."""
         headers = {
             name: value
             for name, value in given.items()
-            if name.lower() not in not_up and not name.lower().startswith("x-forwarded")
+            if name not in _NOT_UP and name not in dropped and not name.startswith("x-forwarded")
         }
-        wish = next((headers.pop(name) for name in list(headers) if name.lower() == "accept-encoding"), "")
+        wish = headers.get("accept-encoding", "")
         kept = [part.strip() for part in wish.split(",") if part.split(";")[0].strip().lower() in READABLE]
-        headers["Accept-Encoding"] = ", ".join(kept) or "identity"
-        if self.key is not None:
-            if self.key_header == "x-api-key":
-                headers["x-api-key"] = self.key
-            else:
-                headers["Authorization"] = f"Bearer {self.key}"
+        headers["accept-encoding"] = ", ".join(kept) or "identity"
+        if self.key is not None and self.key_header == "x-api-key":
+            headers["x-api-key"] = self.key
+        elif (authorization := self._authorization) is not None:
+            headers["authorization"] = authorization
         return headers
+
+    @cached_property
+    def _path(self) -> str:
+        return urlsplit(self.base_url).path.rstrip("/")
+
+    @cached_property
+    def _authorization(self) -> str | None:
+        return login_of(self.base_url) if self.key is None else f"Bearer {self.key}"
 
     @cached_property
     def scrub(self) -> Scrubber:
@@ -73,35 +79,21 @@ class Upstream:
         return Scrubber([self.key])
 
     def response_headers(self, given: Mapping[str, str]) -> dict[str, str]:
-        """The answer's headers as they came, less those of the connection and any that quotes the key."""
+        """The answer's headers (names in small letters), less those of the connection and any that quotes the key."""
         return {
             name: value
             for name, value in given.items()
-            if name.lower() not in _NOT_DOWN and not self.scrub.found(value.encode("utf-8", "surrogateescape"))
+            if name not in _NOT_DOWN and not self.scrub.found(value.encode("utf-8", "surrogateescape"))
         }
 
     def error_text(self, body: bytes, encoding: str | None) -> bytes:
         """An error's plain text without the key that it may quote, unpacked so that it can be looked at."""
         return self.scrub(inflated(body, encoding, MAX_ERROR_TEXT))
 
-    def why(self, error: Exception) -> str:
-        """A failure to reach the provider in a few words; names the host, never a header."""
-        host = urlsplit(self.base_url).netloc.rpartition("@")[2]
-        proxy = urlsplit(self.proxy or "").netloc.rpartition("@")[2]
-        if isinstance(error, aiohttp.ClientProxyConnectionError):
-            return f"the proxy {proxy} is unreachable"
-        if isinstance(error, aiohttp.ClientHttpProxyError):
-            return f"the proxy {proxy} refuses {host} (HTTP {error.status})"
-        if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
-            return f"{host} has no certificate that this machine trusts"
-        if isinstance(error, aiohttp.ClientConnectorDNSError | socket.gaierror):
-            return f"{host} is not a known host"
-        if isinstance(error, aiohttp.ConnectionTimeoutError):
-            return f"{host} does not answer"
-        if isinstance(error, aiohttp.ClientConnectorError):
-            number = error.os_error.errno
-            return f"{host} is unreachable ({os.strerror(number) if number else 'no connection'})"
-        return f"{host} ended the connection"
+
+@lru_cache(maxsize=64)
+def _quoted(path: str) -> str:
+    return quote(path, safe="/:@!$&'()*+,;=~")
 
 
 def inflated(body: bytes, encoding: str | None, most: int = 0) -> bytes:

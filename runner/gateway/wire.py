@@ -86,7 +86,7 @@ def read_request(wire: Wire, body: bytes, encoding: str | None, pinned: Mapping[
     """
     plain = _plain(body, encoding)
     try:
-        data = json.loads(plain, object_pairs_hook=_each_key_once)
+        data = _STRICT.decode(plain.decode(json.detect_encoding(plain), "surrogatepass"))
     except (ValueError, RecursionError):
         raise UnreadableBody("the body is not JSON") from None
     if not isinstance(data, dict):
@@ -182,6 +182,9 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise ValueError("a key stands twice")
     return found
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_each_key_once)
 
 
 def _unpacked(body: bytes, wbits: int) -> bytes:

@@ -20,7 +20,7 @@ class Change(Strict):
 
 
 class Look(Strict):
-    """One line of ``snapshots.jsonl``. ``requests``: how many requests of the attempt had passed the gateway.
+    """One line of ``snapshots.jsonl``. ``requests``: how many requests of the attempt had passed on to the provider.
 
     ``tree`` null: the look was missed, for ``reason``. ``changes`` are the first 2000 of ``paths``; ``lines`` counts
     all of them, added and taken away.

@@ -178,7 +178,7 @@ class AgentWorker:
         if task.attic is None:
             raise RigError("nobody can look at the contestant's work")
         peek = Peek(task.attic, base=task.head, exclude=[f"/{name}" for name in task.carried])
-        lookout = Lookout(peek, self._run.ledger, label, self._run.add_look)
+        lookout = Lookout(peek, self._door.passed, label, self._run.add_look)
         lookout.start()
         return lookout
 

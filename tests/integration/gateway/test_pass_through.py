@@ -138,6 +138,32 @@ def test_a_stream_arrives_as_it_is_made(enter: Open) -> None:
     connection.close()
 
 
+def test_a_request_is_told_of_when_it_comes_not_when_it_is_answered(enter: Open, gateway: Gateway) -> None:
+    agent = enter("silent")
+    passed = agent.door.passed
+    connection = agent.connection()
+    body = json.dumps({"model": MODEL, "messages": []})
+    connection.request("POST", PATHS["chat"], body, {"x-api-key": agent.door.token})
+    assert passed.more.wait(10)
+    assert (passed.count, agent.lines()) == (1, [])
+    connection.close()
+    gateway.begin_attempt(agent.run_id, "M01/2")
+    assert (passed.count, passed.more.is_set()) == (0, False)
+
+
+def test_many_requests_are_told_of_together_and_none_is_forgotten(enter: Open) -> None:
+    agent = enter("endless")
+    for _ in range(20):
+        agent.post()
+    deadline = time.monotonic() + 10
+    while agent.door.passed.count < 20 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert agent.door.passed.count == 20
+    assert agent.send("GET", "/v1/nowhere").status == 404
+    time.sleep(0.3)
+    assert agent.door.passed.count == 20
+
+
 def test_the_gateway_dies_with_its_controller(tmp_path: Path) -> None:
     code = (
         "import os, signal; from runner.gateway.client import Gateway; gateway = Gateway(); gateway.start();"
