@@ -87,7 +87,7 @@ def read_trace(log_dir: Path) -> Trace:
     transcripts: list[Row] = []
     for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
         found = list(rows(path))
-        if any(row.data is not None and _is_transcript(row.data) for row in found):
+        if any(is_transcript(row) for row in found):
             transcripts += found
     stream = list(rows(stdout)) if stdout.is_file() else []
     if transcripts:
@@ -318,5 +318,7 @@ def _rest(totals: Usage | None, shown: Usage) -> Usage | None:
     )
 
 
-def _is_transcript(data: dict[str, Any]) -> bool:
+def is_transcript(row: Row) -> bool:
+    """A line of a transcript, not of the stream (which says ``session_id``)."""
+    data = row.data or {}
     return "sessionId" in data and text(data.get("type")) in KNOWN
