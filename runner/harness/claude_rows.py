@@ -52,6 +52,17 @@ def gather(found: Iterable[Row], *, stream: bool) -> dict[str, Message]:
     return messages
 
 
+def sidechains(found: Iterable[Row]) -> dict[str, str]:
+    """The first line's id, by the id of each line of a sub-agent without a name: lines form a chain of parents."""
+    roots: dict[str, str] = {}
+    for row in found:
+        data = row.data or {}
+        ident = text(data.get("uuid"))
+        if ident is not None and data.get("isSidechain") is True and text(data.get("agentId")) is None:
+            roots[ident] = roots.get(text(data.get("parentUuid")) or "", ident)
+    return roots
+
+
 def _add(facts: Message, message: dict[str, Any], *, opening: bool) -> None:
     facts.stop = text(message.get("stop_reason")) or facts.stop
     facts.calls |= {text(b.get("id")) or "" for b in items(message.get("content")) if b.get("type") == "tool_use"}

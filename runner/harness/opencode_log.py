@@ -135,8 +135,10 @@ def is_event(row: Row) -> bool:
 def is_export(document: dict[str, Any]) -> bool:
     """What ``opencode export`` prints."""
     messages = document.get("messages")
-    return isinstance(document.get("info"), dict) and all("info" in m and "parts" in m for m in items(messages)) and (
-        bool(messages)
+    return (
+        isinstance(document.get("info"), dict)
+        and all("info" in m and "parts" in m for m in items(messages))
+        and (bool(messages))
     )
 
 

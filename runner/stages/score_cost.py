@@ -178,6 +178,8 @@ def _priced(part: Part, provider: Provider | None) -> tuple[float | None, str | 
         return None, "prices hold for single answers: name the logs"
     total = 0.0
     for segment in part.segments:
+        if segment.trace and used(segment.trace) is None and segment.trace.answers:
+            return None, f"the log of {segment.label} says nothing of tokens"
         for answer in segment.trace.answers if segment.trace else ():
             if answer.usage is None:
                 continue
