@@ -167,6 +167,9 @@ class _Reader:
 
     def _assistant(self, row: Row, data: dict[str, Any], at: str | None) -> None:
         message = mapping(data.get("message"))
+        if not message:
+            self.trace.unknown += 1
+            return
         self.seen += 1
         stream = stream_of(data, self._roots)
         if is_api_error(data):

@@ -41,7 +41,7 @@ def gather(found: Iterable[Row], *, stream: bool) -> dict[str, Message]:
         elif data.get("type") == "assistant" and is_api_error(data):
             if last:
                 last.followed_by_error = True
-        elif data.get("type") == "assistant":
+        elif data.get("type") == "assistant" and message:
             key = text(message.get("id")) or f"{row.file}:{row.number}"
             last = messages.setdefault(key, Message())
             _add(last, message, opening=stream)

@@ -62,10 +62,10 @@ def _reader_of(found: Sequence[Row]) -> Reader:
         )
     if any(claude_log.is_transcript(row) for row in found):
         return claude_log.read_rows
+    if "session" in kinds and kinds & {"message", "model_change", "thinking_level_change"}:
+        return pi_log.read_session
     if kinds & CLAUDE_EVENTS:
         return lambda lines: claude_log.read_rows(lines, stream=True)
-    if "session" in kinds and kinds & pi_log.ENTRIES:
-        return pi_log.read_session
     raise LogError(f"{len(found)} lines, and none is of a known schema")
 
 

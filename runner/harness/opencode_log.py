@@ -85,7 +85,7 @@ def read_trace(log_dir: Path) -> Trace:
         for path in sorted(log_dir.rglob("*.db")):
             reader.dump(database_rows(path))
     if not reader.seen and stdout.is_file():
-        reader.events(rows(stdout))
+        reader.events(first_of_each(rows(stdout), _part_id))
     if not reader.seen and not reader.trace.torn:
         raise LogError("opencode left no log", "its stderr says why")
     return reader.finish()
@@ -101,7 +101,7 @@ def read_dump(found: Iterable[Row]) -> Trace:
 def read_events(found: Iterable[Row]) -> Trace:
     """The trace of an event stream (``--format json``)."""
     reader = _Reader()
-    reader.events(found)
+    reader.events(first_of_each(found, _part_id))
     return reader.finish()
 
 
@@ -322,6 +322,10 @@ def _words(error: Any) -> str:
 def _context(error: Any) -> bool:
     raw = mapping(error)
     return "ContextOverflow" in (text(raw.get("name")) or "") or bool(OVERFLOW.search(_words(error)))
+
+
+def _part_id(row: Row) -> str | None:
+    return text(mapping((row.data or {}).get("part")).get("id"))
 
 
 def _row_id(row: Row) -> str | None:
