@@ -34,6 +34,7 @@ def identify_run(
         "harness": look.facet(arm.harness, "harness", None, None, comparable=False),
         "harness_version": look.facet(arm.harness_version, "harness_version", lambda t: t.version, None),
         "effort": look.effort(),
+        "mode": look.mode(),
         "context_window": look.facet(None, None, lambda t: t.context_window, None),
         "sampling": look.facet(None, None, None, lambda line: line.sampling),
         "system_prompt": look.facet(None, None, lambda t: t.prompt, lambda line: line.system_sha256, comparable=False),
@@ -43,7 +44,7 @@ def identify_run(
     confounds = []
     if effort.agrees is False:
         confounds.append(EFFORT_CONFOUNDED)
-    confounds += [f"{name}-differs" for name in ("model", "harness_version") if facets[name].agrees is False]
+    confounds += [f"{name}-differs" for name in ("model", "harness_version", "mode") if facets[name].agrees is False]
     return IdentityRecord(
         run_id=lock.run_id,
         arm_id=arm.arm_id,
@@ -52,7 +53,7 @@ def identify_run(
         effort_normalized=normalized(value),
         effort_provenance=provenance,
         effort_evidence=evidence,
-        mode=arm.mode,
+        mode=(facets["mode"].logged.value or arm.mode) if arm.mode == "unknown" else arm.mode,
         orchestration=arm.orchestration,
         delegation=arm.delegation,
         confounds=confounds,
@@ -73,6 +74,12 @@ def _effective(effort: Facet, asked_a_model: bool) -> tuple[str, Evidence | None
         if said.value is not None:
             return said.value, said.evidence, "runtime_log"
     return "unknown", None, "unknown"
+
+
+def _helper(trace: Trace) -> Claim | None:
+    """The first thing that a sub-agent did."""
+    step = next((step for step in trace.steps if step.stream), None)
+    return Claim("multi_agent", step.file, step.line) if step else None
 
 
 class _Looker:
@@ -111,6 +118,16 @@ class _Looker:
             agrees = len(set(spoken)) == 1 and not (silent and values[0] != "none")
         return Facet(requested=asked, logged=said, on_wire=seen, agrees=agrees)
 
+    def mode(self) -> Facet:
+        """Requested: what the harness can do, as the arm has it. Logged: that a sub-agent did something; that none is
+        seen says nothing of what the agent could have done.
+        """
+        arm = self._lock.arm
+        asked = self._requested(None if arm.mode == "unknown" else arm.mode, "mode", "nobody said whether it can")
+        said = self._logged(_helper, "no sub-agent is seen in the log")
+        agrees = None if asked.value is None or said.value is None else asked.value != "single_agent"
+        return Facet(requested=asked, logged=said, on_wire=self._wire(None), agrees=agrees)
+
     def answers(self) -> list[tuple[int, LedgerLine]]:
         return [
             (n, line) for n, line in enumerate(self._ledger, 1)
@@ -127,14 +144,14 @@ class _Looker:
         inside = next((n for n, line in enumerate(lines) if b'"arm"' in line), 0)
         return next((n for n, line in enumerate(lines[inside:], inside + 1) if f'"{key}"'.encode() in line), 1)
 
-    def _logged(self, read: Callable[[Trace], Claim | None] | None) -> Said:
+    def _logged(self, read: Callable[[Trace], Claim | None] | None, silent: str = "the log does not say it") -> Said:
         if read is None:
-            return Said(value=None, reason="the log does not say it")
+            return Said(value=None, reason=silent)
         for segment, trace in reversed(self._traces):
             claim = read(trace)
             if claim is not None:
                 return Said(value=claim.value, evidence=self._find(f"agent/{segment.file}", claim))
-        return Said(value=None, reason="the log does not say it" if self._traces else "no log was read")
+        return Said(value=None, reason=silent if self._traces else "no log was read")
 
     def _wire(self, read: Callable[[LedgerLine], str | None] | None) -> Said:
         if read is None:

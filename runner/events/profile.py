@@ -18,7 +18,7 @@ from runner.harness.jsonl import items, text
 from runner.harness.trace import Answer, Call, Item, Loops, Retry, Trace, loops, since_ms, streams
 from runner.schema.layers import ProcessSettings
 
-RETRIES_SHOWN = ("pi", "claude-code", "codex", "opencode")
+RETRIES_SHOWN = ("pi", "claude-code", "codex rollout and stream", "opencode")
 """Schemas that write down when they asked again; in others no retry in the log says nothing."""
 SHELLS = frozenset({"Bash", "bash", "exec_command", "shell", "local_shell", "local_shell_call", "CommandExecution"})
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.errors import UsageError
-from runner.harness.claude_log import read_rows
 from runner.harness.jsonl import Row, rows, text
-from runner.harness.pi_log import EVENTS, read_events
+from runner.harness.onefile import read_file, read_lines
 from runner.harness.readers import reader
 from runner.harness.summary import LogError
 from runner.harness.trace import Trace, moment
-
-_CLAUDE_EVENTS = frozenset(["assistant", "user", "system", "result", "rate_limit_event", "stream_event"])
 
 
 @dataclass
@@ -67,13 +63,13 @@ def of_log(path: Path, *, whole: str | None = None) -> list[Segment]:
     if not cut:
         if whole is None:
             raise UsageError(f"{path} has no run_segment markers", "name the log by --ndjson, as one attempt")
-        cut = [Segment(whole, 1, path.name, None, lines=list(rows(path)))]
+        cut = [Segment(whole, 1, path.name, _read(path))]
     counts: dict[str, int] = {}
     for segment in cut:
         counts[segment.label] = counts.get(segment.label, 0) + 1
         segment.number = counts[segment.label]
         segment.file = path.name
-        segment.trace = read_segment(segment.lines, f"{path.name}, segment {segment.label}")
+        segment.trace = segment.trace or read_segment(segment.lines, f"{path.name}, segment {segment.label}")
         times = [step.at for step in segment.trace.steps if step.at]
         segment.started = segment.started or min(times, default=None)
         segment.ended = segment.ended or max(times, default=None)
@@ -106,25 +102,15 @@ def _cut(path: Path) -> list[Segment]:
 
 
 def read_segment(lines: list[Row], where: str) -> Trace:
-    """One attempt's events, by their schema; any event of pi's makes the whole of it pi's. Raises LogError."""
-    kinds = [text((row.data or {}).get("type")) for row in lines]
-    if any(kind in EVENTS for kind in kinds):
-        read: Callable[[], Trace] = lambda: read_events(_without(lines, "orch_", _CLAUDE_EVENTS))  # noqa: E731
-    elif any(kind in _CLAUDE_EVENTS for kind in kinds):
-        read = lambda: read_rows(_without(lines, "orch_", frozenset()), stream=True)  # noqa: E731
-    else:
-        raise LogError(f"{where}: {len(lines)} lines, and none is of a known schema")
+    """One attempt's events, by their schema. Raises LogError, which says ``where``."""
     try:
-        return read()
+        return read_lines(lines)
     except LogError as error:
-        raise LogError(f"{where}: {error.what}") from None
+        raise LogError(f"{where}: {error.what}", error.fix) from None
 
 
-def _without(lines: list[Row], prefix: str, kinds: frozenset[str]) -> list[Row]:
-    """Lines of a wrapper around the agent are none of the agent's."""
-
-    def own(row: Row) -> bool:
-        kind = text((row.data or {}).get("type")) or ""
-        return not kind.startswith(prefix) and kind not in kinds
-
-    return [row for row in lines if own(row)]
+def _read(path: Path) -> Trace:
+    try:
+        return read_file(path)
+    except LogError as error:
+        raise LogError(f"{path.name}: {error.what}", error.fix) from None

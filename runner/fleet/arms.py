@@ -60,13 +60,13 @@ class Arms:
             # --harness and --effort are for the models beside it: a control has its own script and thinks nothing.
             controls.Control(model, self._benchmark)
             return Draft(Arm(provider=provider.name, model=model, harness="scripted", harness_version=controls.VERSION,
-                             effort="none", role="control"))  # fmt: skip
+                             effort="none", mode="single_agent", role="control"))  # fmt: skip
         if not provider.asks_a_model:
             raise UsageError(f"provider {provider.name} cannot be run yet")
         provider = provider.for_model(model)
         agent = known.harness(harness or known.DEFAULT, self._benchmark.home)
         arm = Arm(provider=provider.name, model=model, harness=agent.name, harness_version=agent.version,
-                  effort=effort or "unknown")  # fmt: skip
+                  effort=effort or "unknown", mode=agent.mode)  # fmt: skip
         agent.prepare(
             Request("http://127.0.0.1", "", provider, model, arm.effort, "")
         )  # refuses what it cannot express

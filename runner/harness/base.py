@@ -14,6 +14,7 @@ from runner.errors import RigError, UsageError
 from runner.gateway.providers import Protocol as Wire
 from runner.gateway.providers import Provider
 from runner.harness.summary import Identity, Summary
+from runner.schema.arm import Mode
 
 HOME = "/home/contestant"
 REPO = "/work/repo"
@@ -91,6 +92,8 @@ class Harness(Protocol):
     """The protocols it can use."""
     efforts: Mapping[str, str]
     """Effort words it can express: ours to its own."""
+    mode: Mode
+    """Whether it can start sub-agents as we start it: a fact about the program, not about a run."""
     log_format: str
     """The shipped harness whose log format it writes; ``none``: one that nobody here reads."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from runner.gateway.providers import Protocol as Wire
 from runner.harness.base import HOME, TRIES, HarnessPlan, ImageLayer, Request, choose_effort, choose_wire
 from runner.harness.summary import Identity, Summary
+from runner.schema.arm import Mode
 
 CONFIG = f"{HOME}/.claude"
 COMPACT_FROM, COMPACT_TO = 100_000, 200_000
@@ -31,6 +32,7 @@ class ClaudeCode:
     layer = ImageLayer(name="bench/agent-claude-code", context="claude-code", paths=("/opt/claude-code",))
     speaks: Sequence[Wire] = ("anthropic",)
     efforts: Mapping[str, str] = {word: word for word in ("low", "medium", "high", "xhigh", "max")}
+    mode: Mode = "adaptive"
 
     def prepare(self, request: Request) -> HarnessPlan:
         level = choose_effort(self, request.effort)

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.claude_rows import Message, gather, is_api_error, said, usage_of
+from runner.harness.claude_rows import Message, gather, is_api_error, said, sidechains, usage_of
 from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, text
 from runner.harness.reading import NOTHING, identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.schema.base import digest
 from runner.schema.ledger import Usage
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def read_trace(log_dir: Path) -> Trace:
     transcripts: list[Row] = []
     for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
         found = list(rows(path))
-        if any(row.data is not None and _is_transcript(row.data) for row in found):
+        if any(is_transcript(row) for row in found):
             transcripts += found
     stream = list(rows(stdout)) if stdout.is_file() else []
     if transcripts:
@@ -103,21 +104,22 @@ def read_rows(found: Iterable[Row], *, stream: bool = False) -> Trace:
     """The trace of a transcript, or of a stream-json log, as the seed's logs are."""
     schema = "claude-code stream" if stream else "claude-code transcript"
     whole = list(first_of_each(found, lambda row: text((row.data or {}).get("uuid"))))
-    reader = _Reader(schema, gather(whole, stream=stream))
+    reader = _Reader(schema, gather(whole, stream=stream), sidechains(whole))
     for row in whole:
         reader.line(row)
     return reader.finish()
 
 
 class _Reader:
-    def __init__(self, schema: str, messages: dict[str, Message]) -> None:
+    def __init__(self, schema: str, messages: dict[str, Message], roots: dict[str, str]) -> None:
         self.trace = Trace(schema)
         self.seen = 0
         self._messages = messages
         self._answered: set[str] = set()
         self._calls: dict[str, Call] = {}
         self._totals: Usage | None = None
-        self._result: Row | None = None
+        self._results: dict[str, Row] = {}
+        self._roots = roots
 
     def line(self, row: Row) -> None:
         data = row.data
@@ -145,12 +147,12 @@ class _Reader:
             self.trace.cost_usd = amount(data.get("totalCostUSD"))
         elif kind == "result":
             self.seen += 1
-            self._result = row
+            self._results.setdefault(text(data.get("uuid")) or digest(data), row)
 
     def finish(self) -> Trace:
         trace = self.trace
-        if self._result is not None:
-            self._close(self._result)
+        if self._results:
+            self._close(list(self._results.values()))
         shown = NOTHING
         for answer in trace.answers:
             shown = shown.plus(answer.usage) if answer.usage is not None else shown
@@ -165,8 +167,11 @@ class _Reader:
 
     def _assistant(self, row: Row, data: dict[str, Any], at: str | None) -> None:
         message = mapping(data.get("message"))
+        if not message:
+            self.trace.unknown += 1
+            return
         self.seen += 1
-        stream = stream_of(data)
+        stream = stream_of(data, self._roots)
         if is_api_error(data):
             words = said(message) or text(data.get("error")) or "API error"
             details = f"{words} {text(data.get('errorDetails')) or ''}"
@@ -231,16 +236,16 @@ class _Reader:
 
     def _system(self, row: Row, data: dict[str, Any], at: str | None) -> None:
         self.seen += 1
-        kind = data.get("subtype")
+        kind, stream = data.get("subtype"), stream_of(data, self._roots)
         if kind == "compact_boundary":
-            self.trace.steps.append(Compaction(file=row.file, line=row.number, at=at, stream=stream_of(data)))
+            self.trace.steps.append(Compaction(file=row.file, line=row.number, at=at, stream=stream))
         elif kind in ("api_error", "api_retry"):
             error = mapping(data.get("error"))
             words = text(error.get("formatted")) or text(error.get("message")) or text(data.get("error"))
             status = data.get("error_status")
             reason = shortened(words or (f"HTTP {status}" if status else None)) or "API error"
             wait = data.get("retryInMs", data.get("retry_delay_ms"))
-            where: dict[str, Any] = {"file": row.file, "line": row.number, "at": at, "stream": stream_of(data)}
+            where: dict[str, Any] = {"file": row.file, "line": row.number, "at": at, "stream": stream}
             self.trace.steps.append(Answer(**where, whole=False, error=reason, context=bool(OVERFLOW.search(reason))))
             self.trace.steps.append(Retry(**where, reason=reason, wait_ms=amount(wait)))
         elif kind == "init" and (model := text(data.get("model"))):
@@ -255,36 +260,56 @@ class _Reader:
         if effort:
             self.trace.effort = Claim(effort, row.file, row.number)
 
-    def _close(self, row: Row) -> None:
-        """The stream's last word: how it ended, and the tokens where no transcript says them."""
+    def _close(self, results: list[Row]) -> None:
+        """The stream's last words: how it ended, and the tokens where no transcript says them.
+
+        Each start of the agent has a last word of its own, which is about that start alone.
+        """
+        row = results[-1]
         data = row.data or {}
+        said_last = [result.data or {} for result in results]
         trace = self.trace
         trace.settled = True
         failed = data.get("is_error") is True
         trace.stop = "error" if failed else text(data.get("stop_reason"))
         trace.error = shortened(text(data.get("result"))) if failed else None
-        trace.cost_usd = amount(data.get("total_cost_usd"))
-        trace.duration_ms = amount(data.get("duration_ms"))
-        trace.turns = count(data.get("num_turns")) or None
-        used = totals_of(mapping(data.get("modelUsage")))
-        spent = usage_of(data.get("usage")) if isinstance(data.get("usage"), dict) else used
-        if spent is not None and not any(answer.usage for answer in trace.answers):
-            where: dict[str, Any] = {"file": row.file, "line": row.number, "at": moment(data.get("timestamp"))}
-            answer = Answer(**where, whole=True, side=True, usage=spent, stop=trace.stop)
-            trace.steps.append(answer)
-            self._totals = used
+        trace.cost_usd = _added([amount(one.get("total_cost_usd")) for one in said_last])
+        trace.duration_ms = _added([amount(one.get("duration_ms")) for one in said_last])
+        trace.turns = sum(count(one.get("num_turns")) for one in said_last) or None
+        if not any(answer.usage for answer in trace.answers):
+            for result in results:
+                self._spent(result)
         window = next((count(mapping(u).get("contextWindow")) for u in mapping(data.get("modelUsage")).values()), 0)
         if window:
             trace.context_window = Claim(str(window), row.file, row.number)
 
+    def _spent(self, row: Row) -> None:
+        data = row.data or {}
+        used = totals_of(mapping(data.get("modelUsage")))
+        spent = usage_of(data.get("usage")) if isinstance(data.get("usage"), dict) else used
+        if spent is not None:
+            self.trace.steps.append(
+                Answer(file=row.file, line=row.number, at=moment(data.get("timestamp")), whole=True, side=True,
+                       usage=spent, stop=self.trace.stop)
+            )  # fmt: skip
+            self._totals = used if self._totals is None or used is None else self._totals.plus(used)
 
-def stream_of(data: dict[str, Any]) -> str:
-    """The sub-agent a line belongs to: its own name, or the call that started it; empty for the main agent."""
+
+def _added(known: list[float | None]) -> float | None:
+    """The sum, where each is known."""
+    return None if any(one is None for one in known) else round(sum(one or 0.0 for one in known), 9)
+
+
+def stream_of(data: dict[str, Any], roots: dict[str, str]) -> str:
+    """The sub-agent a line belongs to: its own name, or the call that started it; empty for the main agent.
+
+    Older versions name none: a line belongs to the one whose first line (``roots``) it follows.
+    """
     parent = text(data.get("parent_tool_use_id"))
     if parent:
         return parent
     if data.get("isSidechain") is True:
-        return text(data.get("agentId")) or "sidechain"
+        return text(data.get("agentId")) or roots.get(text(data.get("uuid")) or "") or "sidechain"
     agent = text(data.get("agent"))
     run = data.get("agentRun")
     return "" if agent is None else agent if run is None else f"{agent}#{run}"
@@ -318,5 +343,7 @@ def _rest(totals: Usage | None, shown: Usage) -> Usage | None:
     )
 
 
-def _is_transcript(data: dict[str, Any]) -> bool:
+def is_transcript(row: Row) -> bool:
+    """A line of a transcript, not of the stream (which says ``session_id``)."""
+    data = row.data or {}
     return "sessionId" in data and text(data.get("type")) in KNOWN

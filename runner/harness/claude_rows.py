@@ -41,7 +41,7 @@ def gather(found: Iterable[Row], *, stream: bool) -> dict[str, Message]:
         elif data.get("type") == "assistant" and is_api_error(data):
             if last:
                 last.followed_by_error = True
-        elif data.get("type") == "assistant":
+        elif data.get("type") == "assistant" and message:
             key = text(message.get("id")) or f"{row.file}:{row.number}"
             last = messages.setdefault(key, Message())
             _add(last, message, opening=stream)
@@ -50,6 +50,17 @@ def gather(found: Iterable[Row], *, stream: bool) -> dict[str, Message]:
         ran = bool(item.calls & answered)
         item.whole = item.stop is not None or ran or not (reasons or item.followed_by_error)
     return messages
+
+
+def sidechains(found: Iterable[Row]) -> dict[str, str]:
+    """The first line's id, by the id of each line of a sub-agent without a name: lines form a chain of parents."""
+    roots: dict[str, str] = {}
+    for row in found:
+        data = row.data or {}
+        ident = text(data.get("uuid"))
+        if ident is not None and data.get("isSidechain") is True and text(data.get("agentId")) is None:
+            roots[ident] = roots.get(text(data.get("parentUuid")) or "", ident)
+    return roots
 
 
 def _add(facts: Message, message: dict[str, Any], *, opening: bool) -> None:

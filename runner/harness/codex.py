@@ -18,7 +18,7 @@ from runner.harness.base import (
     choose_wire,
 )
 from runner.harness.summary import Identity, Summary
-from runner.schema.arm import EFFORTS
+from runner.schema.arm import EFFORTS, Mode
 
 CODEX_HOME = f"{HOME}/.codex"
 PROVIDER = "bench"
@@ -47,6 +47,7 @@ class Codex:
     layer = ImageLayer(name="bench/agent-codex", context="codex", paths=("/opt/codex",))
     speaks: Sequence[Wire] = ("responses",)
     efforts: Mapping[str, str] = {word: word for word in EFFORTS if word != "unknown"}
+    mode: Mode = "adaptive"
 
     def prepare(self, request: Request) -> HarnessPlan:
         level = choose_effort(self, request.effort)

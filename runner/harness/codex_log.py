@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.codex_rows import arguments_of, before_output, duration_ms, line_id, said, usage_of
+from runner.harness.codex_rows import Totals, arguments_of, before_output, duration_ms, line_id, said, usage_of
 from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from runner.harness.base import Request
 
 STDOUT = "stdout.jsonl"
+ROLLOUT = "codex rollout"
+WITH_STREAM = "codex rollout and stream"
 KNOWN = frozenset(
     [
         "session_meta",
@@ -76,7 +79,7 @@ def read_trace(log_dir: Path) -> Trace:
     for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
         found = list(rows(path))
         if any((row.data or {}).get("type") == "session_meta" for row in found) or path.name.startswith("rollout-"):
-            reader.rollout(first_of_each(found, line_id))
+            reader.rollout(found)
     if not reader.seen and not reader.trace.torn:
         raise LogError("Codex left no rollout", "its stderr says why")
     if stdout.is_file():
@@ -84,24 +87,43 @@ def read_trace(log_dir: Path) -> Trace:
     return reader.finish()
 
 
+def read_rows(found: Iterable[Row]) -> Trace:
+    """The trace of one rollout alone: how often it reconnected stands in none."""
+    reader = _Reader()
+    reader.rollout(found)
+    return reader.finish()
+
+
+def is_rollout(row: Row) -> bool:
+    """A line of a rollout."""
+    data = row.data or {}
+    return text(data.get("type")) in KNOWN and isinstance(data.get("payload"), dict)
+
+
 class _Reader:
     def __init__(self) -> None:
-        self.trace = Trace("codex rollout")
+        self.trace = Trace(ROLLOUT)
         self.seen = 0
         self._stream = ""
         self._calls: dict[str, Call] = {}
         self._open: list[Call] = []
         self._records: set[str] = set()
-        self._cumulative: set[str] = set()
         self._counted: list[Answer] = []
+        self._totals = Totals()
+        self._copied: dict[str, str] = {}
         self._items = 0
+        self._acts = [0, 0]
+        """Whether anything was said or called since the last record, and since the last cumulative count."""
+        self._summary: int | None = None
+        self._counted_summary: int | None = None
         self._model: str | None = None
         self._effort: str | None = None
         self._done = False
 
     def rollout(self, found: Iterable[Row]) -> None:
         self._stream = ""
-        for row in found:
+        self._totals.rewind()
+        for row in first_of_each(found, line_id):
             if row.data is None:
                 self.trace.torn += 1
                 continue
@@ -122,9 +144,10 @@ class _Reader:
             elif kind == "token_usage_record":
                 self._record(row, payload, at)
             elif kind == "compacted":
-                self._compacted(row, at)
+                self._compacted(row, payload, at)
 
     def stream(self, found: Iterable[Row]) -> None:
+        self.trace.schema = WITH_STREAM
         for row in found:
             data = row.data or {}
             words = text(data.get("message")) or ""
@@ -137,14 +160,19 @@ class _Reader:
 
     def finish(self) -> Trace:
         trace = self.trace
-        if not any(answer.usage for answer in trace.answers):  # older versions have no record per answer
-            trace.steps = _in_order(trace.steps, self._counted)
+        recorded = {answer.file for answer in trace.answers if answer.usage}
+        more = [answer for answer in self._counted if answer.file not in recorded]
+        if more:  # older versions have no record per answer
+            trace.steps = _in_order(trace.steps, more)
         ran = {id(call) for call in trace.all_calls if call.answered}
-        last_answer = max((answer.line for answer in trace.answers if answer.whole), default=-1)
+        last_answer: dict[str, int] = {}
+        for answer in trace.answers:
+            if answer.whole:
+                last_answer[answer.file] = max(answer.line, last_answer.get(answer.file, 0))
         # A call whose stream was cut before the answer was billed was asked for again, and never run.
         trace.steps = [
             step for step in trace.steps
-            if not isinstance(step, Call) or step.nested or id(step) in ran or step.line < last_answer
+            if not isinstance(step, Call) or step.nested or id(step) in ran or step.line < last_answer.get(step.file, 0)
         ]  # fmt: skip
         return must_know(trace, "Codex", recognised=self.seen)
 
@@ -178,6 +206,7 @@ class _Reader:
         if kind not in CALLS:
             return
         self._items += 1
+        self._acted()
         key = text(payload.get("call_id")) or text(payload.get("id")) or f"{row.file}:{row.number}"
         if key in self._calls:
             return
@@ -210,6 +239,8 @@ class _Reader:
 
     def _event(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         kind = text(payload.get("type"))
+        if kind == "agent_message" or mapping(payload.get("item")).get("type") == "AgentMessage":
+            self._acted()
         if kind == "item_completed":
             self._completed(row, mapping(payload.get("item")), at)
         elif kind == "task_started" and (window := count(payload.get("model_context_window"))):
@@ -259,26 +290,40 @@ class _Reader:
                    side=self._items == 0)
         )  # fmt: skip
         self._items = 0
+        self._summary = None if self._acts[0] else len(self.trace.steps) - 1
+        self._acts[0] = 0
 
     def _token_count(self, row: Row, info: dict[str, Any], at: str | None) -> None:
-        total, last = info.get("total_token_usage"), info.get("last_token_usage")
-        if not isinstance(last, dict):
-            return
-        mark = json.dumps(total, sort_keys=True)
-        if mark in self._cumulative:
-            return
-        self._cumulative.add(mark)
-        self._counted.append(
-            Answer(file=row.file, line=row.number, at=at, stream=self._stream, whole=True, model=self._model,
-                   usage=usage_of(last), stop="stop", effort=self._effort)
-        )  # fmt: skip
+        spent = self._totals.spent(row.file, info.get("total_token_usage"), info.get("last_token_usage"))
+        if spent is not None:
+            self._counted.append(
+                Answer(file=row.file, line=row.number, at=at, stream=self._stream, whole=True, model=self._model,
+                       usage=spent, stop="stop", effort=self._effort)
+            )  # fmt: skip
+            self._counted_summary = None if self._acts[1] else len(self._counted) - 1
+            self._acts[1] = 0
 
-    def _compacted(self, row: Row, at: str | None) -> None:
+    def _acted(self) -> None:
+        """The answer under way is the agent's own: it says or does something to the outside."""
+        self._acts = [1, 1]
+
+    def _is_copy(self, row: Row, payload: dict[str, Any]) -> bool:
+        """A fork begins with what the file it was forked from holds, under new times."""
+        return self._copied.setdefault(json.dumps(payload, sort_keys=True), row.file) != row.file
+
+    def _compacted(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
+        if self._is_copy(row, payload):
+            return
+        # An answer just before that said nothing to anybody is the summary: no turn of the work.
+        for answers, place in ((self.trace.steps, self._summary), (self._counted, self._counted_summary)):
+            if place is not None and isinstance(answer := answers[place], Answer):
+                answers[place] = replace(answer, side=True)
+        self._summary = self._counted_summary = None
         self.trace.steps.append(Compaction(file=row.file, line=row.number, at=at, stream=self._stream))
 
     def _complete(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         error = payload.get("error")
-        if self._stream:
+        if self._stream or self._is_copy(row, payload):
             return
         if not isinstance(error, dict):
             self.trace.stop, self.trace.error = "stop", None
@@ -294,7 +339,5 @@ class _Reader:
 
 
 def _in_order(steps: list[Any], more: list[Answer]) -> list[Any]:
-    """Both in the order of their lines; steps of different files keep theirs."""
-    if len({step.file for step in steps}) > 1:
-        return steps + list(more)
-    return sorted([*steps, *more], key=lambda step: step.line)
+    """Both in the order of their lines; files, by their names, in the order of time."""
+    return sorted([*steps, *more], key=lambda step: (step.file, step.line))

@@ -25,9 +25,36 @@ def usage_of(raw: Any) -> Usage | None:
 
 
 def line_id(row: Row) -> str | None:
-    """A line is written twice when all of it is the same; the ordinal starts anew in a resumed file."""
+    """A line is written twice when all of it is the same, its time with it."""
     data = row.data or {}
-    return json.dumps(data, sort_keys=True) if "ordinal" in data else None
+    return json.dumps(data, sort_keys=True) if "timestamp" in data or "ordinal" in data else None
+
+
+class Totals:
+    """Answers' tokens from cumulative counts: the same count again is the same answer told twice.
+
+    The count starts anew after a resumption; a fork begins with copies of the counts of another file.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, Any] | None = None
+        self._seen: dict[str, str] = {}
+
+    def rewind(self) -> None:
+        """Another file begins."""
+        self._last = None
+
+    def spent(self, file: str, total: Any, last: Any) -> Usage | None:
+        """What one answer took, as it says itself (``last``) or as ``total`` has grown; null: nothing new."""
+        if not isinstance(total, dict):
+            return usage_of(last)
+        before, self._last = self._last, total
+        if total == before or self._seen.setdefault(json.dumps(total, sort_keys=True), file) != file:
+            return None
+        if isinstance(last, dict):
+            return usage_of(last)
+        anew = before is None or any(count(total.get(key)) < count(before.get(key)) for key in total)
+        return usage_of({key: count(total[key]) - (0 if anew else count((before or {}).get(key))) for key in total})
 
 
 def arguments_of(payload: dict[str, Any]) -> tuple[Any, bool]:

@@ -10,6 +10,7 @@ from runner.gateway.providers import Protocol as Wire
 from runner.harness.base import HOME, Harness, HarnessPlan, ImageLayer, Request, choose_effort, choose_wire
 from runner.harness.described import PLACEHOLDERS, Described
 from runner.harness.summary import Identity, LogError, Summary
+from runner.schema.arm import Mode
 from runner.schema.base import digest
 
 _PLACE = re.compile("|".join(rf"\{{{word}\}}" for word in PLACEHOLDERS))
@@ -22,10 +23,11 @@ class Command:
         self._described = described
         self.name = described.name
         self.pin = described.version
-        self.version = f"{described.version}+{digest(described.model_dump(mode='json', exclude={'about'}))[:8]}"
+        self.version = f"{described.version}+{digest(described.model_dump(mode='json', exclude={'about', 'mode'}))[:8]}"
         self.version_argv: Sequence[str] = tuple(described.version_argv)
         self.speaks: Sequence[Wire] = tuple(described.protocols)
         self.efforts: Mapping[str, str] = described.efforts
+        self.mode: Mode = described.mode
         self.log_format: str = described.log_format
         self.layer: ImageLayer | None = None
         if described.image:

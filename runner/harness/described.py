@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from runner.errors import ConfigError
 from runner.gateway.providers import Protocol as Wire
-from runner.schema.arm import EFFORTS
+from runner.schema.arm import EFFORTS, Mode
 from runner.schema.base import Strict
 from runner.schema.entry import Argv, ImageBuild
 
@@ -44,6 +44,7 @@ class Described(Strict):
     files: dict[str, str] = {}
     stdin: bool = False
     logs: list[str] = []
+    mode: Mode = "unknown"
     log_format: LogFormat = "none"
 
     @field_validator("name")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
+MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
 MAX_DEPTH = 200
 """No agent nests deeper; what does would exhaust the stack of whoever walks it."""
+_SURROGATE = re.compile(rb"\\ud[89a-f]|\xed[\xa0-\xbf]", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ def rows(path: Path) -> Iterator[Row]:
             whole = line
             while not line.endswith(b"\n") and (line := file.readline(MAX_LINE_BYTES)):
                 whole = b"{too large"
-            if not whole.strip():
+            whole = whole.strip(b"\0 \t\r\n")  # a log that was cut while its writer went on begins with NULs
+            if not whole:
                 continue
             data = parsed(whole)
             yield Row(path.name, number, data if isinstance(data, dict) else None)
@@ -40,10 +45,21 @@ def rows(path: Path) -> Iterator[Row]:
 def parsed(whole: bytes) -> Any:
     """The JSON value, or null where there is none, or one that is nested too deeply."""
     try:
-        data = json.loads(whole)
+        data = json.loads(whole, parse_constant=_no_number, parse_float=_finite)
+        if _SURROGATE.search(whole):  # half a character is no text: nobody could write it down again
+            data = json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return data if whole.count(b"[") + whole.count(b"{") < MAX_DEPTH or _shallow(data) else None
+
+
+def _no_number(_: str) -> None:
+    """NaN and the infinities are no JSON: they say nothing."""
+
+
+def _finite(digits: str) -> float | None:
+    value = float(digits)
+    return value if math.isfinite(value) else None
 
 
 def _shallow(data: Any) -> bool:
@@ -87,7 +103,11 @@ def text(value: Any) -> str | None:
 
 
 def count(value: Any) -> int:
-    """A token count; what is no sensible one counts as zero."""
+    """A token count, as a whole number or as a text or float that is one; what is no sensible one counts as zero."""
+    if isinstance(value, str) and len(value) < 20 and value.isascii() and value.isdigit():
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 50 else 0
 
 

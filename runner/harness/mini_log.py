@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.jsonl import count, items, mapping, parsed, text
+from runner.harness.jsonl import MAX_DOCUMENT_BYTES, count, items, mapping, parsed, text
 from runner.harness.reading import identify, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import OVERFLOW, Answer, Call, Trace, moment, shortened, since_ms
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from runner.harness.base import Request
 
 FORMATS = re.compile(r"^mini-swe-agent-1(\.\d+)?$")
-MAX_BYTES = 512 << 20
+FIRST = "mini-swe-agent-1"
+"""Its first format: actions stand in the answers' text, results in a user's words, and there is no last message."""
+ACTION = re.compile(r"```bash\s*\n(.*?)\n```", re.DOTALL)
+RETURNCODE = re.compile(r"^<returncode>(-?\d+)</returncode>")
+TIMED_OUT = re.compile(r"^The last command .{0,5000} timed out", re.DOTALL)
+ENDED_WELL = frozenset(["Submitted", "LimitsExceeded", "RepeatedFormatError", "TimeExceeded"])
+"""How a run ends that no error ended."""
 NOT_RUN = "action was not executed"
 TOOL = "bash"
 
@@ -41,7 +47,11 @@ def read_trace(log_dir: Path) -> Trace:
     found = sorted(path for path in log_dir.rglob("*.json") if path.name.endswith("traj.json"))
     if not found:
         raise LogError("mini-swe-agent left no trajectory", "its stdout says why")
-    path = found[-1]
+    return read_document(found[-1])
+
+
+def read_document(path: Path) -> Trace:
+    """The trace of one trajectory."""
     lines = _Lines(path)
     document = lines.document
     known = text(document.get("trajectory_format")) or ""
@@ -54,6 +64,8 @@ def read_trace(log_dir: Path) -> Trace:
     if not any(seen):
         raise LogError("nothing was recognised in mini-swe-agent's log")
     status = text(mapping(document.get("info")).get("exit_status"))
+    if known == FIRST and status and status not in ENDED_WELL:
+        _died(trace, status, text(mapping(document.get("info")).get("submission")) or status, lines)
     trace.stop = status or None
     trace.settled = status == "Submitted"
     return trace
@@ -64,7 +76,7 @@ class _Lines:
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
-        if path.stat().st_size > MAX_BYTES:
+        if path.stat().st_size > MAX_DOCUMENT_BYTES:
             raise LogError(f"{path.name} is too large to read")
         whole = path.read_bytes()
         document = parsed(whole)
@@ -108,6 +120,8 @@ def _message(trace: Trace, message: dict[str, Any], lines: _Lines) -> bool:
         _answer(trace, message, extra, response, lines)
     elif role == "tool" or (role == "user" and "returncode" in extra):
         _result(trace, message, extra)
+    elif role == "user" and trace.schema == FIRST:
+        _said(trace, message)
     elif role == "exit":
         _exit(trace, message, extra, lines)
     return role in ("system", "user", "assistant", "tool", "exit")
@@ -118,7 +132,7 @@ def _answer(
 ) -> None:
     ident = text(response.get("id"))
     line = lines.of(ident or "")
-    at = moment(extra.get("timestamp")) or moment(response.get("created"))
+    at = moment(extra.get("timestamp")) or moment(message.get("timestamp")) or moment(response.get("created"))
     choice = next(iter(items(response.get("choices"))), {})
     said = mapping(choice.get("message")) or message
     where: dict[str, Any] = {"file": lines.name, "line": line, "at": at}
@@ -133,9 +147,12 @@ def _answer(
     words = _words(message.get("content"))
     asked_for = items(said.get("tool_calls"))
     if not asked_for:  # its text-based models: the actions were cut out of the answer's text
+        actions = items(extra.get("actions"))
+        if not actions and trace.schema == FIRST and len(cut := ACTION.findall(words)) == 1:
+            actions = [{"command": cut[0]}]  # it runs one action an answer, or none
         asked_for = [
-            {"id": f"{ident or line}-{number}", "function": {"name": TOOL, "arguments": action}}
-            for number, action in enumerate(items(extra.get("actions")))
+            {"id": f"{ident or len(trace.steps)}-{number}", "function": {"name": TOOL, "arguments": action}}
+            for number, action in enumerate(actions)
         ]
     for asked in asked_for:
         function = mapping(asked.get("function"))
@@ -185,6 +202,28 @@ def _result(trace: Trace, message: dict[str, Any], extra: dict[str, Any]) -> Non
     call.refused = call.failed = ran and isinstance(code, int) and code != 0
 
 
+def _said(trace: Trace, message: dict[str, Any]) -> None:
+    """A user's words in the first format: the result of the action before them, if that has none yet."""
+    words = _words(message.get("content"))
+    call = next((call for call in trace.calls if not call.answered), None)
+    code = RETURNCODE.match(words)
+    if call is None or not (code or TIMED_OUT.match(words)):
+        return
+    call.answered, call.output = True, words
+    call.ended = moment(message.get("timestamp"))
+    call.duration_ms = since_ms(call.at, call.ended)
+    call.refused = call.failed = code is None or int(code[1]) != 0
+
+
+def _died(trace: Trace, status: str, words: str, lines: _Lines) -> None:
+    trace.error = shortened(words)
+    context = status == "ContextWindowExceededError" or bool(OVERFLOW.search(words))
+    trace.steps.append(
+        Answer(file=lines.name, line=lines.of('"exit_status"'), whole=False, stop="error", error=trace.error,
+               context=context)
+    )  # fmt: skip
+
+
 def _exit(trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines: _Lines) -> None:
     """The last message. With an exception it is an error; a limit or a submission is none."""
     words = text(extra.get("exception_str"))
@@ -205,7 +244,9 @@ def usage_of(raw: Any) -> Usage | None:
         return None
     details = mapping(raw.get("prompt_tokens_details")) or mapping(raw.get("input_tokens_details"))
     read = count(details.get("cached_tokens"))
+    read = read or count(raw.get("cache_read_input_tokens"))
     written = count(details.get("cache_write_tokens")) or count(details.get("cache_creation_tokens"))
+    written = written or count(raw.get("cache_creation_input_tokens"))
     more = mapping(raw.get("completion_tokens_details")) or mapping(raw.get("output_tokens_details"))
     thought = more.get("reasoning_tokens")
     return Usage(

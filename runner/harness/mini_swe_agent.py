@@ -9,7 +9,7 @@ from typing import Any
 from runner.gateway.providers import Protocol as Wire
 from runner.harness.base import HOME, TRIES, HarnessPlan, ImageLayer, Request, choose_effort, choose_wire, to_json
 from runner.harness.summary import Identity, Summary
-from runner.schema.arm import EFFORTS
+from runner.schema.arm import EFFORTS, Mode
 
 ROOT = "/opt/mini-swe-agent"
 COMMAND_S = 600
@@ -29,6 +29,7 @@ class MiniSweAgent:
     layer = ImageLayer(name="bench/agent-mini-swe-agent", context="mini-swe-agent", paths=(ROOT,))
     speaks: Sequence[Wire] = ("chat",)
     efforts: Mapping[str, str] = {word: word for word in EFFORTS if word != "unknown"}
+    mode: Mode = "single_agent"
 
     def prepare(self, request: Request) -> HarnessPlan:
         level = choose_effort(self, request.effort)

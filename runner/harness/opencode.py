@@ -18,7 +18,7 @@ from runner.harness.base import (
     to_json,
 )
 from runner.harness.summary import Identity, Summary
-from runner.schema.arm import EFFORTS
+from runner.schema.arm import EFFORTS, Mode
 
 PROVIDER = "bench"
 PACKAGES: dict[Wire, str] = {
@@ -45,6 +45,7 @@ class OpenCode:
     layer = ImageLayer(name="bench/agent-opencode", context="opencode", paths=("/opt/opencode",))
     speaks: Sequence[Wire] = ("chat", "responses", "anthropic")
     efforts: Mapping[str, str] = {word: word for word in EFFORTS if word != "unknown"}
+    mode: Mode = "adaptive"
 
     def prepare(self, request: Request) -> HarnessPlan:
         level = choose_effort(self, request.effort)

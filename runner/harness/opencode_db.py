@@ -13,6 +13,7 @@ from typing import Any
 from runner.harness.jsonl import Row
 from runner.harness.summary import LogError
 
+SQLITE_MAGIC = b"SQLite format 3\0"
 MAX_BYTES = 256 << 20
 STEPS = 50_000_000
 """SQLite's own steps after which a query is given up: a crafted schema must not run forever."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, text
+from runner.harness.jsonl import Row, count, first_of_each, items, mapping, rows, text
 from runner.harness.opencode_db import database_rows
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
@@ -85,10 +85,61 @@ def read_trace(log_dir: Path) -> Trace:
         for path in sorted(log_dir.rglob("*.db")):
             reader.dump(database_rows(path))
     if not reader.seen and stdout.is_file():
-        reader.events(rows(stdout))
+        reader.events(first_of_each(rows(stdout), _part_id))
     if not reader.seen and not reader.trace.torn:
         raise LogError("opencode left no log", "its stderr says why")
     return reader.finish()
+
+
+def read_dump(found: Iterable[Row]) -> Trace:
+    """The trace of a dump, one row of a table a line."""
+    reader = _Reader()
+    reader.dump(first_of_each(found, _row_id))
+    return reader.finish()
+
+
+def read_events(found: Iterable[Row]) -> Trace:
+    """The trace of an event stream (``--format json``)."""
+    reader = _Reader()
+    reader.events(first_of_each(found, _part_id))
+    return reader.finish()
+
+
+def read_export(document: dict[str, Any], file: str) -> Trace:
+    """The trace of what ``opencode export`` prints: a session with its messages and their parts."""
+    rows_: list[dict[str, Any]] = [{"table": "session", "row": mapping(document.get("info"))}]
+    for message in items(document.get("messages")):
+        info = mapping(message.get("info"))
+        rows_.append(_as_row("message", info, session_id=info.get("sessionID")))
+        for part in items(message.get("parts")):
+            rows_.append(_as_row("part", part, message_id=part.get("messageID") or info.get("id")))
+    return read_dump(Row(file, 1, row) for row in rows_)
+
+
+def _as_row(table: str, data: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    return {"table": table, "row": {"id": data.get("id"), **keys, "data": data}}
+
+
+def is_dump(row: Row) -> bool:
+    """A line of a dump."""
+    data = row.data or {}
+    return text(data.get("table")) in TABLES and isinstance(data.get("row"), dict)
+
+
+def is_event(row: Row) -> bool:
+    """A line of the event stream."""
+    data = row.data or {}
+    return text(data.get("type")) in EVENTS and "sessionID" in data
+
+
+def is_export(document: dict[str, Any]) -> bool:
+    """What ``opencode export`` prints."""
+    messages = document.get("messages")
+    return (
+        isinstance(document.get("info"), dict)
+        and all("info" in m and "parts" in m for m in items(messages))
+        and (bool(messages))
+    )
 
 
 class _Reader:
@@ -271,6 +322,10 @@ def _words(error: Any) -> str:
 def _context(error: Any) -> bool:
     raw = mapping(error)
     return "ContextOverflow" in (text(raw.get("name")) or "") or bool(OVERFLOW.search(_words(error)))
+
+
+def _part_id(row: Row) -> str | None:
+    return text(mapping((row.data or {}).get("part")).get("id"))
 
 
 def _row_id(row: Row) -> str | None:

@@ -20,6 +20,7 @@ from runner.harness.base import (
     to_json,
 )
 from runner.harness.summary import Identity, Summary
+from runner.schema.arm import Mode
 
 PROVIDER = "bench"
 LEVELS = {"none": "off", "minimal": "minimal", "low": "low", "medium": "medium", "high": "high"}
@@ -42,6 +43,7 @@ class Pi:
     layer = ImageLayer(name="bench/agent-pi", context="pi", paths=("/opt/pi",))
     speaks: Sequence[Wire] = ("chat", "responses", "anthropic")
     efforts: Mapping[str, str] = LEVELS
+    mode: Mode = "single_agent"
 
     def prepare(self, request: Request) -> HarnessPlan:
         level = choose_effort(self, request.effort)

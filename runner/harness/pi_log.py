@@ -1,4 +1,4 @@
-"""Reads pi's session file (schema version 3) and its event stream.
+"""Reads pi's session file (schema versions 1 to 3) and its event stream.
 
 The session file is the better witness (one entry a message, compactions, line numbers); the event stream survives
 when the session file does not, and it alone says whether the agent came to rest, and how long it waited for a retry.
@@ -7,7 +7,7 @@ when the session file does not, and it alone says whether the agent came to rest
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,8 @@ from runner.schema.ledger import Usage
 if TYPE_CHECKING:
     from runner.harness.base import Request
 
-SESSION_VERSION = 3
+SESSION_VERSIONS = (1, 2, 3)
+"""1 has neither ids nor, in its header, a version; 2 has ids and parents; 3 renames a role that nobody counts."""
 STDOUT = "stdout.jsonl"
 
 ENTRIES = frozenset(
@@ -70,7 +71,7 @@ EVENTS = frozenset(
 MALFORMED = (
     ("json", re.compile(r"^Invalid arguments for tool")),
     ("schema", re.compile(r"^Validation failed for tool")),
-    ("unknown_tool", re.compile(r"^Tool .{1,200} not found")),
+    ("unknown_tool", re.compile(r"^Tool .{0,200} not found")),
 )
 
 
@@ -89,20 +90,33 @@ def read_trace(log_dir: Path) -> Trace:
     stdout = log_dir / STDOUT
     sessions = sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout)
     events = list(rows(stdout)) if stdout.is_file() else []
-    reader = _Reader("pi/3")
+    found: list[Row] = []
+    version = 0
     for path in sessions:
-        found = list(rows(path))
-        _check_header(found, path.name)
-        for row in first_of_each(found, _entry_id):
-            reader.entry(row)
+        one = list(rows(path))
+        version = max(version, _check_header(one, path.name))
+        found += one
     if not sessions and events:
         _check_header(events, STDOUT)
         return read_events(events)
-    if not reader.seen and not reader.trace.torn:
+    if not found:
         raise LogError("pi left no log", "its stderr says why")
-    trace = reader.finish()
+    trace = _of_entries(found, version)
     _add_waits(trace, events)
     return trace
+
+
+def read_session(found: Sequence[Row]) -> Trace:
+    """The trace of one session file. Raises LogError for a version that is not known."""
+    return _of_entries(found, _check_header(found, found[0].file if found else "the log"))
+
+
+def _of_entries(found: Iterable[Row], version: int) -> Trace:
+    """A fork is a file of its own that begins with copies of what it was forked from: each entry counts once."""
+    reader = _Reader(f"pi/{version}")
+    for row in first_of_each(found, _entry_id):
+        reader.entry(row)
+    return reader.finish()
 
 
 def read_events(found: Iterable[Row]) -> Trace:
@@ -133,7 +147,7 @@ class _Reader:
             self._message(row, mapping(data.get("message")), at or moment(data.get("timestamp")))
         elif kind in ("compaction", "usage"):
             self._beside(row, data, at or moment(data.get("timestamp")))
-        elif kind == "thinking_level_change" and (level := text(data.get("thinkingLevel"))):
+        elif kind in ("session", "thinking_level_change") and (level := text(data.get("thinkingLevel"))):
             self.trace.effort = Claim(level, row.file, row.number)
         elif kind == "model_change" and (provider := text(data.get("provider"))):
             self.trace.provider = Claim(provider, row.file, row.number)
@@ -280,14 +294,22 @@ def usage_of(raw: Any) -> Usage | None:
     )
 
 
-def _check_header(found: list[Row], name: str) -> None:
-    head = next((row.data for row in found if row.data is not None), None)
-    if head is None or head.get("type") != "session" or head.get("version") != SESSION_VERSION:
-        raise LogError(f"{name} is no session of pi in version {SESSION_VERSION}")
+def _check_header(found: Sequence[Row], name: str) -> int:
+    head = next((row.data for row in found if row.data is not None), {})
+    version = head.get("version", SESSION_VERSIONS[0])
+    if head.get("type") != "session" or version not in SESSION_VERSIONS:
+        known = f"{SESSION_VERSIONS[0]} to {SESSION_VERSIONS[-1]}"
+        raise LogError(f"{name} is no session of pi in version {known}")
+    return int(version)
 
 
 def _entry_id(row: Row) -> str | None:
-    return text((row.data or {}).get("id"))
+    """An entry's id with its time; where it has no id (version 1), all of it, if it says when it was written."""
+    data = row.data or {}
+    ident, at = text(data.get("id")), text(data.get("timestamp"))
+    if ident is not None:
+        return f"{ident} {at}"
+    return digest(data) if at is not None else None
 
 
 def _mark_retries(trace: Trace) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, get_args
 
 from runner.schema.base import Strict, digest
 
+Mode = Literal["single_agent", "multi_agent", "adaptive", "unknown"]
+"""single_agent: it has no way to start another agent; multi_agent: it always works with several; adaptive: it may start
+others as it sees fit."""
+MODES: tuple[str, ...] = get_args(Mode)
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra", "unknown")
 
 
@@ -18,7 +22,7 @@ class Arm(Strict):
     harness: str
     harness_version: str
     effort: str = "unknown"
-    mode: Literal["single_agent", "multi_agent", "adaptive", "unknown"] = "single_agent"
+    mode: Mode = "unknown"
     orchestration: str = "direct"
     delegation: Literal["milestone", "plan", "unknown"] = "milestone"
     role: Literal["treatment", "control"] = "treatment"

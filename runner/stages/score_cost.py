@@ -157,12 +157,13 @@ def _by_list(parts: Mapping[str, Part], provider: Provider | None) -> dict[str, 
         tokens = part.tokens or dict.fromkeys(TOKENS)
         milestones[label] = {"cost": None if cost is None else round(cost, 10), **tokens, "ids": len(part.ids)}
     known = not reasons
+    left_out = [why for part in parts.values() if (why := _left_out(part))]
     spent = [part.tokens for part in parts.values() if part.tokens]
     return {
         "source": ("free" if provider and provider.free else price_source()) if known else "worker-usage",
         "total_cost_usd": round(sum(m["cost"] for m in milestones.values()), 10) if known else None,
-        "partial": False,
-        "reason": None if known else reasons[0],
+        "partial": known and bool(left_out),
+        "reason": next(iter([*reasons, *left_out]), None),
         "tokens": {key: sum(tokens[key] for tokens in spent) for key in TOKENS} if spent else None,
         "milestones": milestones,
     }
@@ -178,6 +179,8 @@ def _priced(part: Part, provider: Provider | None) -> tuple[float | None, str | 
         return None, "prices hold for single answers: name the logs"
     total = 0.0
     for segment in part.segments:
+        if segment.trace and used(segment.trace) is None and segment.trace.answers:
+            return None, f"the log of {segment.label} says nothing of tokens"
         for answer in segment.trace.answers if segment.trace else ():
             if answer.usage is None:
                 continue
@@ -191,6 +194,17 @@ def _priced(part: Part, provider: Provider | None) -> tuple[float | None, str | 
                 return None, found.source
             total += found.usd
     return total, None
+
+
+def _left_out(part: Part) -> str | None:
+    """Why there was more to pay for than the answers that are priced."""
+    traces = [segment.trace for segment in part.segments if segment.trace]
+    beside = sum(trace.side_usage.total for trace in traces if trace.side_usage)
+    if beside:
+        return f"{beside} tokens of calls beside the work stand in the agent's totals alone"
+    one_by_one = [t for t in traces if any(a.usage and not a.side for a in t.answers)]
+    silent = sum(a.whole and not a.side and a.usage is None for t in one_by_one for a in t.answers)
+    return f"{silent} answers say nothing of their tokens" if silent else None
 
 
 def _unnamed(segments: Sequence[Segment]) -> int:

@@ -334,8 +334,8 @@ def _run(work: Worked, milestones: dict[str, dict[str, Any]], every: list[dict[s
 
 
 def kind_of(trace: Trace) -> str:
-    """Whose log it is: ``pi``, ``claude-code``."""
-    return re.split(r"[ /]", trace.schema)[0]
+    """Whose log it is: ``pi``, ``claude-code``, ``mini-swe-agent``."""
+    return re.split(r"[ /]|-\d", trace.schema)[0]
 
 
 def used(trace: Trace) -> Usage | None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from runner.schema.arm import Arm
+from runner.schema.arm import Arm, Mode
 from runner.schema.ledger import LedgerLine, Usage
 from runner.schema.run import RunLock
 from runner.store.files import append_line
@@ -47,13 +47,15 @@ def ledger_line(said: dict[str, Any], seq: int, attempt: str, **more: Any) -> Le
     return LedgerLine(**(facts | more))
 
 
-def stored_run(folder: Path, agent: str, *cases: str, effort: str = "high", model: str = "stub-model") -> RunDir:
+def stored_run(
+    folder: Path, agent: str, *cases: str, effort: str = "high", model: str = "stub-model", mode: Mode = "unknown"
+) -> RunDir:
     """One attempt of milestone M01 per case; the controller's clock is that of the logs."""
     lock = RunLock(
         run_id="r", sample=1, benchmark="b", benchmark_hash="h", baseline="c", branch="bench/x", images={}, limits={},
         attempts=len(cases), environment={}, runner_version="0", formula="runner-1", templates="t", series="s",
         arm=Arm(provider="p", model=model, harness=HARNESS.get(agent, agent), harness_version=VERSIONS[agent],
-                effort=effort),
+                effort=effort, mode=mode),
     )  # fmt: skip
     run = RunDir.create(folder, "r", lock)
     run.event("run_start", benchmark="b", arm="p/m", sample=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from runner.events.identity import identify_run, normalized
 from runner.events.segments import of_run
 from runner.gateway.totals import read_ledger
+from runner.schema.arm import Mode
 from runner.schema.identity import Evidence, IdentityRecord
 from runner.store.rundir import RunDir
 from tests.support.stored_run import stored_run
@@ -88,3 +90,34 @@ def test_a_model_or_version_that_is_not_the_arms_is_a_confound(tmp_path: Path) -
 )  # fmt: skip
 def test_only_words_that_are_a_level_become_one(said: str | None, name: str) -> None:
     assert normalized(said) == name
+
+
+@pytest.mark.parametrize(
+    ("mode", "helped", "agrees", "shown"),
+    [
+        ("single_agent", False, None, "single_agent"),
+        ("single_agent", True, False, "single_agent"),
+        ("adaptive", False, None, "adaptive"),
+        ("adaptive", True, True, "adaptive"),
+        ("unknown", False, None, "unknown"),
+        ("unknown", True, None, "multi_agent"),
+    ],
+)
+def test_mode_is_the_harness_and_what_was_seen_never_a_default(
+    tmp_path: Path, mode: Mode, helped: bool, agrees: bool | None, shown: str
+) -> None:
+    run = stored_run(tmp_path, "claude", "happy", mode=mode, model="claude-sonnet-4-5")
+    if helped:
+        log = run.agent / "M01-1" / "own" / "session.jsonl"
+        line = {"type": "assistant", "sessionId": "s", "isSidechain": True, "agentId": "helper", "uuid": "h",
+                "message": {"id": "h", "model": "m", "content": [{"type": "text", "text": "hm"}],
+                            "stop_reason": "end_turn"}}  # fmt: skip
+        log.write_text(log.read_text() + json.dumps(line) + "\n")
+    found = identity(run)
+    facet = found.facets["mode"]
+    assert (facet.agrees, found.mode) == (agrees, shown)
+    assert ("mode-differs" in found.confounds) is (agrees is False)
+    assert facet.requested.value == (None if mode == "unknown" else mode)
+    assert facet.requested.value is None or holds(run, facet.requested.evidence, mode)
+    assert facet.logged.value == ("multi_agent" if helped else None)
+    assert not helped or holds(run, facet.logged.evidence, "helper")

@@ -188,3 +188,13 @@ def test_harness_is_what_all_of_them_are() -> None:
     made: list[Harness] = [one() for one in shipped().values()]
     assert [one.name for one in made] == ALL
     assert len({one.layer.name for one in made if one.layer}) == len(made)
+
+
+def test_mode_says_which_agents_can_start_others() -> None:
+    assert {name: make().mode for name, make in shipped().items()} == {
+        "pi": "single_agent",
+        "claude-code": "adaptive",
+        "codex": "adaptive",
+        "mini-swe-agent": "single_agent",
+        "opencode": "adaptive",
+    }

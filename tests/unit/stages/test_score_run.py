@@ -16,10 +16,13 @@ import pytest
 
 from runner.errors import ConfigError, UsageError
 from runner.gateway.providers import Provider
+from runner.harness.reading import summarise
+from runner.harness.summary import LogError
 from runner.schema.entry import Entry
 from runner.stages.score_cost import cost_document, parts_of, parts_of_document
 from runner.stages.score_run import Selection, find_work, process_document
 from tests.support.seedlog import Pi, log, stored
+from tests.unit.harness.test_more import EVERY, own
 
 ENTRY = """---
 benchmarks:
@@ -267,3 +270,72 @@ def test_the_commands_print_one_document(registry: Path) -> None:
     done = score("process")
     assert (done.returncode, done.stdout) == (2, "")
     assert "name --branch, or logs by --ndjson or --log" in done.stderr
+
+
+# -- every agent's own log, named as one file
+
+
+PRICED = Provider(name="a", base_url="http://h", price="anthropic")
+NAMED = [
+    row for row in EVERY if row[2] in ("bad_schema", "compact", "compact_window", "loop", "ctx_400_once", "refusal")
+]
+
+
+@pytest.mark.parametrize(("folder", "agent", "case"), NAMED, ids=[f"{a}-{c}" for _, a, c in NAMED])
+def test_process_says_what_the_agents_own_log_says(registry: Path, folder: Path, agent: str, case: str) -> None:
+    path = own(folder, agent, case)
+    work = find_work(registry, "b", None, None, Selection(ndjson=[path]))
+    found = process_document(work)
+    trace = work.segments[0].trace
+    assert trace
+    summary = summarise(trace)
+    (attempt,) = (one for milestone in found["milestones"].values() for one in milestone["log_attempts"])
+    tokens = attempt["result_tokens"] or dict.fromkeys(("prompt", "completion", "cached", "cache_write"), 0)
+    assert (attempt["tool_calls"], attempt["malformed_kinds"], attempt["longest_run"], attempt["compactions"]) == (
+        summary.calls, summary.malformed, summary.longest_run, summary.compactions,
+    )  # fmt: skip
+    assert (tokens["prompt"], tokens["cached"], tokens["cache_write"], tokens["completion"]) == (
+        summary.usage.uncached_input, summary.usage.cache_read, summary.usage.cache_write, summary.usage.output,
+    )  # fmt: skip
+    names = {"pi-old": "pi", "claude": "claude-code", "mini": "mini-swe-agent"}
+    assert found["run"]["schemas"] == [names.get(agent, agent)]
+
+
+def test_a_rollout_alone_cannot_say_that_nothing_was_asked_again(registry: Path) -> None:
+    path = next(own(*row) for row in EVERY if row[1:] == ("codex", "r429"))
+    (attempt,) = process_document(find_work(registry, "b", None, None, Selection(ndjson=[path])))["milestones"][
+        path.stem
+    ]["log_attempts"]
+    assert (attempt["freezes"], attempt["freeze_ms"]) == (None, None)
+
+
+def by_list(registry: Path, path: Path) -> dict[str, Any]:
+    work = find_work(registry, "b", None, None, Selection(ndjson=[path]))
+    return cost_document(work.entry, parts_of(work), endpoint=None, provider=PRICED, env={})
+
+
+def test_a_log_without_tokens_costs_an_unknown_sum_never_nothing(registry: Path) -> None:
+    """Claude Code's stream, killed before its last word: no line of it says what an answer took."""
+    lines = [line for line in stored("claude", "happy").splitlines() if '"type": "result"' not in line]
+    path = registry.parent / "killed.ndjson"
+    path.write_text("\n".join(lines))
+    found = by_list(registry, path)
+    assert (found["total_cost_usd"], found["tokens"]) == (None, None)
+    assert "says nothing of tokens" in found["reason"]
+
+
+def test_tokens_beside_the_work_leave_the_cost_partial(registry: Path) -> None:
+    path = next(own(*row) for row in EVERY if row[1:] == ("claude", "compact"))
+    found = by_list(registry, path)
+    assert found["total_cost_usd"] > 0
+    assert (found["partial"], found["reason"]) == (
+        True, "1160 tokens of calls beside the work stand in the agent's totals alone",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("content", ['{"type": "hello"}\n', "words\n", "", '{"trajectory_format": "other"}'])
+def test_a_log_of_nobodys_is_an_error_for_both(registry: Path, content: str) -> None:
+    path = registry.parent / "x.ndjson"
+    path.write_text(content)
+    with pytest.raises(LogError, match=r"^x\.ndjson: "):
+        find_work(registry, "b", None, None, Selection(ndjson=[path]))
