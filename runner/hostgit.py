@@ -87,6 +87,22 @@ def git(
     return done.stdout
 
 
+def git_dir_of(folder: Path) -> Path | None:
+    """The repository of a work tree (a linked one or a submodule's, too: their ``.git`` is a file that names it), or a
+    bare repository; None for a plain folder. Raises ConfigError where ``.git`` leads nowhere.
+    """
+    marker = folder / ".git"
+    if marker.is_dir():
+        return marker
+    if not marker.is_file():
+        return folder if (folder / "HEAD").is_file() else None
+    word, _, where = marker.read_text(encoding="utf-8", errors="surrogateescape").partition(":")
+    found = (folder / where.strip()).resolve()
+    if word.strip() != "gitdir" or not (found / "HEAD").is_file():
+        raise ConfigError(f"{marker} leads to no repository", "git worktree repair, or name the clone itself")
+    return found
+
+
 def records(arguments: Sequence[str], git_dir: Path) -> Iterator[bytes]:
     """NUL-separated records of a git command as they come: a tree of 640 bytes can list a thousand million paths,
     so the reader may stop at any record and git is ended.

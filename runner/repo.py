@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.errors import ConfigError, ContestantError, DiskFull, RigError
-from runner.hostgit import FIXED_IDENTITY, GitTimeout, check_ref, git, printable, records
+from runner.hostgit import FIXED_IDENTITY, GitTimeout, check_ref, git, git_dir_of, printable, records
 
 _ROOM = 64 << 20
+_INCOMING = "refs/bench/incoming"
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Mirror:
     def _fill(cls, path: Path, source: Path, baseline: str) -> tuple[Mirror, str]:
         git(["init", "-q", "--bare", "--initial-branch=baseline", str(path)])
         mirror = cls(path)
-        if (source / ".git").exists() or (source / "HEAD").is_file():
+        if git_dir_of(source) is not None:
             commit = mirror._fetch_commit(source, baseline)
         else:
             commit = mirror._commit_folder(source)
@@ -89,7 +90,7 @@ class Mirror:
         return self._fetch_commit(source, branch, what="branch")
 
     def _fetch_commit(self, source: Path, baseline: str, what: str = "baseline") -> str:
-        git_dir = source / ".git" if (source / ".git").is_dir() else source
+        git_dir = git_dir_of(source)
         try:
             full = git(
                 ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{baseline}^{{commit}}"], git_dir=git_dir
@@ -100,8 +101,15 @@ class Mirror:
             ) from None
         commit = full.decode().strip()
         # One commit with its history, packed there and unpacked here: no ref, tag, reflog or newer object comes.
-        pack = git(["pack-objects", "--revs", "--stdout", "-q"], git_dir=git_dir, stdin=f"{commit}\n".encode())
+        try:
+            pack = git(["pack-objects", "--revs", "--stdout", "-q"], git_dir=git_dir, stdin=f"{commit}\n".encode())
+        except RigError as error:
+            raise _partial(source, f"{what} {baseline}", error) from None
         self.git("unpack-objects", "-q", stdin=pack)
+        try:
+            self.git("rev-list", "--quiet", commit)
+        except RigError as error:
+            raise _partial(source, f"{what} {baseline}", error) from None
         return commit
 
     def _commit_folder(self, source: Path) -> str:
@@ -173,17 +181,27 @@ class Mirror:
     def import_bundle(self, bundle: Path, ref: str, limits: TreeLimits) -> str:
         """Fetch exactly one full ref out of a bundle that a contestant could have shaped; returns the head.
 
-        Raises ContestantError for a bundle that is cut, forged or too large, or a tree with forbidden names.
+        The ref moves only to what was found sound. Raises ContestantError for a bundle that is cut, forged or too large,
+        or a tree with forbidden names.
         """
         check_ref(ref)
         try:
+            head = self._fetch_sound(bundle, ref)
+            limits.check(self, head)
+            self.git("update-ref", ref, head)
+        finally:
+            self.git("update-ref", "-d", _INCOMING)
+        return head
+
+    def _fetch_sound(self, bundle: Path, ref: str) -> str:
+        try:
             git(
                 ["-c", "protocol.file.allow=always", "fetch", "-q", "--no-tags", "--no-write-fetch-head",
-                 "--no-auto-maintenance", "--end-of-options", str(bundle), f"+{ref}:{ref}"],
+                 "--no-auto-maintenance", "--end-of-options", str(bundle), f"+{ref}:{_INCOMING}"],
                 git_dir=self.path,
             )  # fmt: skip
-            self.git("fsck", "--strict", "--no-dangling", "--no-reflogs", "--connectivity-only", ref)
-            self.git("fsck", "--no-dangling", "--no-reflogs", ref)
+            self.git("fsck", "--strict", "--no-dangling", "--no-reflogs", "--connectivity-only", _INCOMING)
+            self.git("fsck", "--no-dangling", "--no-reflogs", _INCOMING)
         except GitTimeout:
             raise
         except RigError as error:
@@ -192,9 +210,7 @@ class Mirror:
                     f"no space left to take a branch over into {self.path}", "free some, then run again"
                 ) from None
             raise ContestantError(f"the branch cannot be taken over: {error.what}") from None
-        head = self.head(ref)
-        limits.check(self, head)
-        return head
+        return self.head(_INCOMING)
 
     def head(self, ref: str) -> str:
         """The commit a full ref or an id names. Raises RigError where there is none."""
@@ -299,6 +315,13 @@ class Mirror:
         kept = self.blobs([f for f in self.tree(commit) if not shadowed(f.path, overlay)])
         files = {file.path: (file.mode, content) for file, content in kept}
         return archive(files | {path: new for path, new in sorted(overlay.items()) if new is not None})
+
+
+def _partial(source: Path, what: str, error: RigError) -> ConfigError:
+    return ConfigError(
+        f"{source} does not hold all of {what}, as a shallow or partial clone does not: {error.what}",
+        "git fetch --unshallow there, or clone it whole",
+    )
 
 
 def blob_id(content: bytes) -> str:

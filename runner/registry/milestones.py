@@ -6,7 +6,7 @@ import re
 from pathlib import Path, PurePosixPath
 
 from runner.errors import ConfigError, RigError
-from runner.hostgit import git
+from runner.hostgit import git, git_dir_of
 from runner.registry.globs import matcher
 from runner.schema.entry import Entry, Milestone
 
@@ -36,9 +36,9 @@ def plan_milestones(source: Path, entry: Entry) -> list[Milestone]:
 
 def _names(source: Path, baseline: str) -> list[str]:
     """Every path of the baseline; a source that is no repository is its own baseline."""
-    if not (source / ".git").exists() and not (source / "HEAD").is_file():
+    git_dir = git_dir_of(source)
+    if git_dir is None:
         return [p.relative_to(source).as_posix() for p in source.rglob("*") if p.is_file()]
-    git_dir = source / ".git" if (source / ".git").is_dir() else source
     try:
         out = git(["ls-tree", "-r", "-z", "--name-only", "--full-tree", "--end-of-options", baseline], git_dir=git_dir)
     except RigError:

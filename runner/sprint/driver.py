@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tenacity import retry, retry_if_exception, stop_after_attempt
 
@@ -24,6 +24,7 @@ from runner.schema.run import AttemptRecord, Cause
 from runner.sprint.brief import write_brief, write_feedback
 from runner.sprint.takeover import advance, take_over
 from runner.sprint.worker import Task, Work, Worker
+from runner.store.files import write_atomic
 from runner.store.rundir import RunDir
 
 
@@ -148,14 +149,19 @@ class Sprint:
             work = Work("refused", cause="model", detail=error.what)
         finally:
             box.remove()
-            progress.head = self._copy_out(progress.head, f"{milestone.id}, attempt {number}")
+            progress.head, refused = self._copy_out(progress.head, f"{milestone.id}, attempt {number}")
+        if refused:
+            said = f"its work is refused: {refused}"
+            work = replace(work, detail=f"{work.detail}; {said}" if work.detail else said)
         return work
 
     def _time_is_up(self) -> bool:
         return self.run_wall_s - self.worked_s <= 1
 
-    def _copy_out(self, before: str, label: str) -> str:
-        """The branch with all that was left uncommitted; a contestant's unusable tree leaves the last good head."""
+    def _copy_out(self, before: str, label: str) -> tuple[str, str]:
+        """The branch with all that was left uncommitted; a contestant's unusable tree leaves the last good head, its
+        bundle, and says why.
+        """
         try:
             entry = self.kit.benchmark.entry
             taken = take_over(
@@ -165,14 +171,16 @@ class Sprint:
             )  # fmt: skip
         except ContestantError as error:
             self.run.event("copy_out", refused=str(error), head=before)
-            return before
+            if not self.run.bundle.exists():
+                write_atomic(self.run.bundle, self.mirror.bundled(before, f"refs/heads/{self.branch}"))
+            return before, error.what
         info = taken.info
         self.run.event(
             "snapshot", head=taken.head, changed=len(self.mirror.changed_paths(before, taken.head)),
             uncommitted=len(info.uncommitted_paths), stranded=list(info.stranded), refused=list(info.refused),
             embedded=list(info.embedded),
         )  # fmt: skip
-        return taken.head
+        return taken.head, ""
 
     def _verify(self, milestone: Milestone, number: int, head: str, command: Command) -> CheckResult:
         result = self._check(head, command, f"verify-{milestone.id}-{number}")

@@ -38,7 +38,8 @@ def take_over(
     carried: Sequence[str] = (),
     total_bytes: int = 1 << 30,
 ) -> Taken:
-    """Snapshot, bundle, fetch one ref. The contestant must be dead.
+    """Snapshot, bundle, fetch one ref. The contestant must be dead. ``bundle`` is written when all of it could be taken
+    over: until then the one of an earlier attempt stays.
 
     ``artifacts`` are copied into ``artifacts_to``; ``carried`` files are no work of its own.
     ``total_bytes`` bounds the tree as it counts when it is written out (sparse files, hard links).
@@ -46,6 +47,7 @@ def take_over(
     """
     # The attic, a trusted container that outlives the contestant, where the pod has one.
     box = pod.attic or pod.trusted()
+    fresh = bundle.with_name(f"{bundle.name}.new")
     try:
         info = copyout.snapshot(
             box,
@@ -57,14 +59,16 @@ def take_over(
             when=_SNAPSHOT_TIME,
             limits=copyout.CopyLimits(total_bytes=total_bytes),
         )
-        copyout.bundle(box, info, bundle)
+        copyout.bundle(box, info, fresh)
         if artifacts_to is not None:
             copyout.copy_artifacts(box, info, artifacts_to)
+        head = mirror.import_bundle(fresh, f"refs/heads/{branch}", TreeLimits(total_bytes=total_bytes))
+        if head != info.head:
+            raise RigError(f"the bundle holds {head[:12]}, the snapshot was {info.head[:12]}")
+        fresh.replace(bundle)
     finally:
         box.remove()
-    head = mirror.import_bundle(bundle, f"refs/heads/{branch}", TreeLimits(total_bytes=total_bytes))
-    if head != info.head:
-        raise RigError(f"the bundle holds {head[:12]}, the snapshot was {info.head[:12]}")
+        fresh.unlink(missing_ok=True)
     return Taken(head, info)
 
 

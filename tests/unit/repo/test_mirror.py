@@ -121,6 +121,52 @@ def test_a_repository_brings_nothing_newer_than_the_baseline(tmp_path: Path) -> 
         assert b"the fix" not in content
 
 
+def repository(tmp_path: Path) -> tuple[Path, str]:
+    """Three commits; the id of the second."""
+    folder = tmp_path / "origin"
+    run("git", "init", "-q", "--initial-branch=main", str(folder))
+    ids = []
+    for text in ("one", "two", "three"):
+        (folder / "a").write_text(text)
+        run("git", "-C", str(folder), "add", "a")
+        run("git", "-C", str(folder), "commit", "-qm", text)
+        ids.append(run("git", "-C", str(folder), "rev-parse", "HEAD").decode().strip())
+    run("git", "-C", str(folder), "branch", "work")
+    return folder, ids[1]
+
+
+def test_a_clone_may_be_bare_linked_a_submodule_or_oddly_named(tmp_path: Path) -> None:
+    origin, baseline = repository(tmp_path)
+    odd, linked, bare = tmp_path / "ein Ordner ü" / "klön 1", tmp_path / "linked", tmp_path / "bare.git"
+    run("git", "clone", "-q", "-b", "work", str(origin), str(odd))
+    run("git", "-C", str(origin), "worktree", "add", "-q", str(linked), "-b", "more")
+    run("git", "clone", "-q", "--bare", str(origin), str(bare))
+    over = tmp_path / "over"
+    run("git", "init", "-q", str(over))
+    run("git", "-C", str(over), "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(origin), "sub")
+    run("git", "-C", str(over / "sub"), "branch", "work", "origin/work")
+    for number, source in enumerate((odd, linked, bare, over / "sub")):
+        mirror, found = Mirror.create(tmp_path / f"{number}.git", source, baseline[:7])
+        assert found == baseline, source
+        assert mirror.read(mirror.adopt(source, "work"), "a") == b"three", source
+
+
+def test_a_clone_that_lacks_history_or_files_says_so_in_one_sentence(tmp_path: Path) -> None:
+    origin, baseline = repository(tmp_path)
+    shallow, partial = tmp_path / "shallow", tmp_path / "partial"
+    run("git", "clone", "-q", "--depth", "2", "-b", "work", f"file://{origin}", str(shallow))
+    run("git", "-C", str(origin), "config", "uploadpack.allowFilter", "true")
+    run("git", "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{origin}", str(partial))
+    for number, source in enumerate((shallow, partial)):
+        with pytest.raises(ConfigError, match=f"{source} does not hold all of baseline .* git fetch --unshallow"):
+            Mirror.create(tmp_path / f"{number}.git", source, baseline)
+    lost = tmp_path / "lost"
+    lost.mkdir()
+    (lost / ".git").write_text("gitdir: ../nowhere\n")
+    with pytest.raises(ConfigError, match="leads to no repository"):
+        Mirror.create(tmp_path / "x.git", lost, baseline)
+
+
 def test_an_unknown_baseline_is_one_sentence(tmp_path: Path) -> None:
     source = tmp_path / "source"
     run("git", "init", "-q", str(source))
@@ -183,8 +229,11 @@ def test_a_bomb_of_paths_is_refused_quickly(mirror: tuple[Mirror, str], tmp_path
         tree = fed(git_dir, "mktree", stdin="".join(f"040000 tree {tree}\td{i}\n" for i in range(10)).encode())
     bomb = run("git", "--git-dir", git_dir, "commit-tree", "-p", base, "-m", "bomb", tree).decode().strip()
     run("git", "--git-dir", git_dir, "update-ref", REF, bomb)
+    host.git("update-ref", REF, base)
     with pytest.raises(ContestantError, match="more than 50000 paths"):
         host.import_bundle(bundle_of(clone, tmp_path, REF), REF, TreeLimits())
+    assert host.head(REF) == base, "the branch is at what was refused"
+    assert host.git("for-each-ref", "--format=%(refname)").decode().split() == ["refs/heads/baseline", REF]
 
 
 def test_a_forbidden_name_in_the_tree_is_refused(mirror: tuple[Mirror, str], tmp_path: Path) -> None:
