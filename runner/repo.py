@@ -181,8 +181,8 @@ class Mirror:
     def import_bundle(self, bundle: Path, ref: str, limits: TreeLimits) -> str:
         """Fetch exactly one full ref out of a bundle that a contestant could have shaped; returns the head.
 
-        The ref moves only to what was found sound. Raises ContestantError for a bundle that is cut, forged or too large,
-        or a tree with forbidden names.
+        The ref moves only to what was found sound. Raises ContestantError for a bundle that is cut, forged or too
+        large, or a tree with forbidden names.
         """
         check_ref(ref)
         try:
@@ -322,6 +322,11 @@ def _partial(source: Path, what: str, error: RigError) -> ConfigError:
         f"{source} does not hold all of {what}, as a shallow or partial clone does not: {error.what}",
         "git fetch --unshallow there, or clone it whole",
     )
+
+    def bundled(self, commit: str, ref: str) -> bytes:
+        """A bundle that holds one commit with its whole history under the name ``ref``."""
+        pack = self.git("pack-objects", "--revs", "--stdout", "-q", "--threads=1", stdin=f"{commit}\n".encode())
+        return f"# v2 git bundle\n{commit} {ref}\n\n".encode() + pack
 
 
 def blob_id(content: bytes) -> str:
