@@ -316,17 +316,17 @@ class Mirror:
         files = {file.path: (file.mode, content) for file, content in kept}
         return archive(files | {path: new for path, new in sorted(overlay.items()) if new is not None})
 
+    def bundled(self, commit: str, ref: str) -> bytes:
+        """A bundle that holds one commit with its whole history under the name ``ref``."""
+        pack = self.git("pack-objects", "--revs", "--stdout", "-q", "--threads=1", stdin=f"{commit}\n".encode())
+        return f"# v2 git bundle\n{commit} {ref}\n\n".encode() + pack
+
 
 def _partial(source: Path, what: str, error: RigError) -> ConfigError:
     return ConfigError(
         f"{source} does not hold all of {what}, as a shallow or partial clone does not: {error.what}",
         "git fetch --unshallow there, or clone it whole",
     )
-
-    def bundled(self, commit: str, ref: str) -> bytes:
-        """A bundle that holds one commit with its whole history under the name ``ref``."""
-        pack = self.git("pack-objects", "--revs", "--stdout", "-q", "--threads=1", stdin=f"{commit}\n".encode())
-        return f"# v2 git bundle\n{commit} {ref}\n\n".encode() + pack
 
 
 def blob_id(content: bytes) -> str:
