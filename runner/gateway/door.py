@@ -25,6 +25,7 @@ from runner.gateway.exchange import Exchange
 from runner.gateway.inbound import MAX_BODY, BodyTooLarge, Inbound, Reply, Request
 from runner.gateway.limits import Caps, exceeded
 from runner.gateway.outbound import Outbound
+from runner.gateway.own import Own
 from runner.gateway.passage import Passage
 from runner.gateway.providers import Provider
 from runner.gateway.replay import Player
@@ -76,7 +77,8 @@ class Door:
         self._player = None if spec.replay is None else Player.load(spec.replay)
         self._outbound = Outbound(Address.of(spec.upstream.base_url, spec.upstream.proxy), trust)
         self._passage = Passage(spec.provider, spec.model, spec.upstream, self._outbound, self._book, self._recorder)
-        self._witness = Witness(self._passage, self._book, spec.run_id)
+        own = Own(spec.provider, spec.model, spec.upstream, self._outbound, self._book)
+        self._witness = Witness(own, self._book, spec.run_id)
         self._egress = egress
         self._tell = tell
         self._arrivals = Arrivals(lambda count: tell("passed", count))
@@ -220,11 +222,12 @@ class Door:
         try:
             if self._player is not None:
                 return await self._replayed(request, exchange, self._player)
-            response = await self._passage.forward(request, exchange, suffix, self._time_left())
+            sent = self._passage.sent(request, exchange, suffix)
+            response = await self._passage.forward(request, exchange, sent, self._time_left())
         finally:
             self._active -= 1
         if exchange.fault and exchange.wire in ANSWERS:
-            self._witness.trouble(exchange.wire, exchange.fault)
+            self._witness.trouble(sent, exchange.fault)
         return response
 
     def _time_left(self) -> tuple[float, str] | None:

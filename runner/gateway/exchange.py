@@ -31,6 +31,7 @@ class Exchange:
         path: str,
         *,
         ours: bool = False,
+        again: bool = False,
     ) -> None:
         self.attempt = attempt
         self.wire: Wire = "other"
@@ -41,7 +42,7 @@ class Exchange:
         """Whether somebody else answers than was asked; holds however the exchange ends."""
         self.open = True
         self.fault: str | None = None
-        self._run_id, self._provider, self._model, self._ours = run_id, provider, model, ours
+        self._run_id, self._provider, self._model, self._ours, self._again = run_id, provider, model, ours, again
         self.path = f"{method} {path}"[:200]
         self._at = datetime.now(UTC)
         self._started = time.monotonic()
@@ -116,6 +117,7 @@ class Exchange:
             run_id=self._run_id,
             attempt=self.attempt,
             ours=self._ours,
+            again=self._again,
             seq=0,
             protocol=self.wire,
             path=self.path,

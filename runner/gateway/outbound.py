@@ -37,6 +37,11 @@ class Answer:
         self._error: Cut | None = None
         self._news: asyncio.Future[None] | None = None
 
+    @property
+    def streamed(self) -> bool:
+        """Whether it comes as events."""
+        return self.headers.get("content-type", "").lower().startswith("text/event-stream")
+
     async def begun(self) -> None:
         """Wait for status and headers. Raises Cut."""
         while not self.status:

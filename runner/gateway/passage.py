@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping
 
 from runner.gateway.answers import AnswerReader, Facts
@@ -14,13 +13,13 @@ from runner.gateway.exchange import Exchange
 from runner.gateway.generations import Generations
 from runner.gateway.inbound import Reply, Request
 from runner.gateway.outbound import Answer, Cut, Outbound
+from runner.gateway.own import Sent
 from runner.gateway.providers import Provider
-from runner.gateway.upstream import OUR_HEADERS, Upstream
-from runner.gateway.wire import ANSWERS, PATHS, error_body, question, read_request
-from runner.schema.ledger import LedgerLine, Wire
+from runner.gateway.upstream import Upstream
+from runner.gateway.wire import ANSWERS, error_body
+from runner.schema.ledger import LedgerLine
 
 MAX_ERROR_BODY = 1 << 20
-MAX_OUR_ANSWER = 1 << 24
 _OF_THE_BODY = ("content-length", "content-encoding", "transfer-encoding", "connection")
 
 
@@ -47,15 +46,21 @@ class Passage:
         if self._asking:
             await asyncio.wait(self._asking)
 
+    def sent(self, request: Request, exchange: Exchange, suffix: str) -> Sent:
+        """The request as it goes on."""
+        asked = exchange.asked
+        headers = self._upstream.request_headers(request.headers, ("content-encoding",) if asked.changed else ())
+        return Sent(exchange.wire, request.method, self._upstream.target(suffix, request.query), headers, asked)
+
     async def forward(
-        self, request: Request, exchange: Exchange, suffix: str, left: tuple[float, str] | None
+        self, request: Request, exchange: Exchange, sent: Sent, left: tuple[float, str] | None
     ) -> Reply | None:
         """Send it on; ``left``: seconds until a cap ends it, and that cap in words."""
         try:
             if left is None:
-                return await self._forward(request, exchange, suffix)
+                return await self._forward(request, exchange, sent)
             async with asyncio.timeout(left[0]):
-                return await self._forward(request, exchange, suffix)
+                return await self._forward(request, exchange, sent)
         except TimeoutError:
             assert left is not None
             line = exchange.abandoned(note=f"cap: {left[1]}")
@@ -66,11 +71,8 @@ class Passage:
             why = f"{self._outbound.name} ended the connection"
             return self._broken(exchange, exchange.failed(why), 502, why)
 
-    async def _forward(self, request: Request, exchange: Exchange, suffix: str) -> Reply | None:
-        asked, upstream = exchange.asked, self._upstream
-        headers = upstream.request_headers(request.headers, ("content-encoding",) if asked.changed else ())
-        body = asked.body if request.method == "POST" else None
-        answer = await self._outbound.ask(request.method, upstream.target(suffix, request.query), headers, body)
+    async def _forward(self, request: Request, exchange: Exchange, sent: Sent) -> Reply | None:
+        answer = await self._outbound.ask(sent.method, sent.target, sent.headers, sent.body)
         try:
             exchange.headers_in(answer.status)
             if answer.status >= 300:
@@ -78,44 +80,6 @@ class Passage:
             return await self._pass_answer(request, exchange, answer)
         finally:
             answer.close()
-
-    async def ask(self, attempt: str, run_id: str, wire: Wire, timeout_s: float) -> None:
-        """A tiny request of our own; its line is written."""
-        exchange = Exchange(run_id, self._provider, self._model, attempt, "POST", PATHS[wire], ours=True)
-        body = json.dumps(question(wire, self._provider.dialect, self._model)).encode()
-        exchange.wire = wire
-        exchange.asked = read_request(wire, body, None, self._provider.pinned(self._model))
-        exchange.request_bytes = len(body)
-        given = {**OUR_HEADERS, "content-type": "application/json"}
-        if wire == "anthropic":
-            given["anthropic-version"] = "2023-06-01"
-        target, headers = self._upstream.target(PATHS[wire]), self._upstream.request_headers(given)
-        try:
-            async with asyncio.timeout(timeout_s):
-                answer = await self._outbound.ask("POST", target, headers, exchange.asked.body)
-                try:
-                    exchange.headers_in(answer.status)
-                    line = await self._read_ours(exchange, answer)
-                finally:
-                    answer.close()
-        except TimeoutError:
-            line = exchange.failed(f"no answer in {timeout_s:.0f} s")
-        except Unreachable as error:
-            line = exchange.failed(str(error))
-        except Cut:
-            line = exchange.failed(f"{self._outbound.name} ended the connection")
-        self._book.write(line)
-
-    async def _read_ours(self, exchange: Exchange, answer: Answer) -> LedgerLine:
-        raw = await answer.read(MAX_OUR_ANSWER)
-        encoding = answer.headers.get("content-encoding")
-        if answer.status >= 300:
-            return exchange.upstream_error(answer.status, self._upstream.error_text(raw, encoding), len(raw))
-        exchange.chunk_in(len(raw))
-        exchange.reader = AnswerReader(exchange.wire, streamed=False, encoding=encoding)
-        exchange.reader.feed(raw)
-        facts = exchange.reader.finish()
-        return exchange.ended(facts, cut=not facts.complete and facts.error is None, fault=None)
 
     async def play(self, request: Request, exchange: Exchange, recorded: Recorded, note: str | None) -> Reply | None:
         """A recorded answer in place of the provider's, in the same pieces."""
@@ -157,7 +121,7 @@ class Passage:
         return Reply(status, body, headers)
 
     async def _pass_answer(self, request: Request, exchange: Exchange, answer: Answer) -> Reply | None:
-        streamed = answer.headers.get("content-type", "").lower().startswith("text/event-stream")
+        streamed = answer.streamed
         reader = AnswerReader(exchange.wire, streamed=streamed, encoding=answer.headers.get("content-encoding"))
         exchange.reader = reader
         if exchange.wire in ANSWERS:

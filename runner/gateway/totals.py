@@ -130,7 +130,8 @@ def _judge(lines: list[LedgerLine], *, spoke: bool) -> Verdict:
 
     A wrong model is never made good. Otherwise the last request decides. Once the model has spoken, what it did may
     be what its provider chokes on (a burst, a body that is refused): then a fault is the provider's only if a request
-    of the runner's own, made after the trouble began, failed as well. Where no request at all was answered in the
+    of the runner's own, made after the trouble began, failed as well, or if the same request goes well when the runner
+    makes it once more: then it was not the request. Where no request at all was answered in the
     run, whatever kept the model from answering is not the model's.
     """
     asked = [line for line in lines if not line.ours]
@@ -145,7 +146,7 @@ def _judge(lines: list[LedgerLine], *, spoke: bool) -> Verdict:
     recovered = faults - _trailing(asked) if asked[-1].fault else faults
     if fault is None:
         return Verdict(None, recovered)
-    if (spoke or answered) and not witnessed(lines):
+    if (spoke or answered) and not witnessed(lines) and not was_passing(lines):
         return Verdict(None, recovered, fault)
     return Verdict(fault, recovered)
 
@@ -169,11 +170,18 @@ def end_fault(asked: list[LedgerLine], *, spoke: bool) -> str | None:
 def witnessed(lines: list[LedgerLine]) -> bool:
     """Whether the last request of the runner's own failed, and was made after the contestant's last good answer."""
     for line in reversed(lines):
-        if line.ours:
+        if line.ours and not line.again:
             return line.fault is not None or line.outcome != "answered"
         if line.outcome == "answered" and not line.fault:
             return False
     return False
+
+
+def was_passing(lines: list[LedgerLine]) -> bool:
+    """Whether the contestant's last request, made once more by the runner, went well: then it was not the request."""
+    last = lines[-1]
+    good = last.outcome in ("answered", "abandoned") and last.fault is None
+    return last.again and good and last.status is not None and last.status < 300
 
 
 def _trailing(asked: list[LedgerLine]) -> int:

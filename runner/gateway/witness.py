@@ -2,7 +2,8 @@
 
 A contestant can make its provider refuse it: by a burst until it is told 429, by a body the server chokes on. So where
 the trouble lasts, and again at the end of an attempt that ended in it, the gateway asks one tiny question itself. Its
-line stands in the ledger (``ours``) and counts for nothing; ``totals`` reads from it whose fault the end was.
+line stands in the ledger (``ours``) and counts for nothing; ``totals`` reads from it whose fault the end was. An outage
+may be over by then: where the question is answered, the contestant's own last request is made once more (``again``).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from collections import deque
 
 from runner.gateway.book import Book
-from runner.gateway.passage import Passage
+from runner.gateway.own import Own, Sent
 from runner.gateway.totals import end_fault, witnessed
 from runner.gateway.wire import ANSWERS
 from runner.schema.ledger import Wire
@@ -31,8 +32,8 @@ COOL_S = 5.0
 class Witness:
     """Asks for one run."""
 
-    def __init__(self, passage: Passage, book: Book, run_id: str) -> None:
-        self._passage, self._book, self._run_id = passage, book, run_id
+    def __init__(self, own: Own, book: Book, run_id: str) -> None:
+        self._own, self._book, self._run_id = own, book, run_id
         self._times: deque[float] = deque(maxlen=BURST + 1)
         self._task: asyncio.Task[None] | None = None
         self._last = 0.0
@@ -41,21 +42,23 @@ class Witness:
     def begin(self, attempt: str) -> None:
         """A new attempt."""
         self._attempt, self._count = attempt, 0
+        self._failed: tuple[Sent, str] | None = None
 
     def asked(self) -> None:
         """The contestant sends a request."""
         self._times.append(time.monotonic())
 
-    def trouble(self, wire: Wire, fault: str) -> None:
+    def trouble(self, sent: Sent, fault: str) -> None:
         """A request of the contestant's failed as if by the provider; look, without delaying anybody."""
         now = time.monotonic()
+        self._failed = None if self._bursting(now) else (sent, fault)
         busy = self._task is not None and not self._task.done()
         if busy or self._count >= MOST or now - self._last < APART_S or not self._book.spoke():
             return
         if fault.startswith("wrong ") or (fault == "HTTP 429" and self._bursting(now)):
             return
         self._last = now
-        self._task = asyncio.create_task(self._look(wire))
+        self._task = asyncio.create_task(self._look(sent.wire))
 
     async def conclude(self) -> None:
         """The attempt is over: where its end looks like the provider's fault and nobody saw it, look now."""
@@ -72,6 +75,15 @@ class Witness:
             # After a burst the account is closed for a while, to everybody.
             await asyncio.sleep(COOL_S)
         await self._ask(asked[-1].protocol)
+        await self._again(fault)
+
+    async def _again(self, fault: str) -> None:
+        """Trouble that was over at once: the same request tells whether it was the request's own."""
+        failed, self._failed = self._failed, None
+        if failed is None or failed[1] != fault or fault == "HTTP 429" or witnessed(self._book.lines(self._attempt)):
+            return
+        to_the_end = not fault.startswith("HTTP ") and " is unreachable" not in fault
+        await self._own.again(self._attempt, self._run_id, failed[0], TIMEOUT_S, to_the_end=to_the_end)
 
     def _bursting(self, now: float) -> bool:
         return len(self._times) > BURST and now - self._times[0] < WINDOW_S
@@ -84,4 +96,4 @@ class Witness:
             await self._ask(wire)
 
     async def _ask(self, wire: Wire) -> None:
-        await self._passage.ask(self._attempt, self._run_id, wire, TIMEOUT_S)
+        await self._own.ask(self._attempt, self._run_id, wire, TIMEOUT_S)

@@ -80,6 +80,8 @@ class LedgerLine(Strict):
     """How many refusals this line stands for: a flood of them is folded, so that it cannot fill the disk."""
     ours: bool = False
     """The runner's own request: it shows whether a fault is the provider's. Counts for nothing else."""
+    again: bool = False
+    """One of ``ours``: the contestant's own last request, made once more by the runner."""
     context: bool = False
     """The upstream refused it because the conversation no longer fits."""
     fault: str | None = None

@@ -73,6 +73,7 @@ SCENARIOS: dict[str, list[Step]] = {
     "limited_forever": [{"status": 429}],
     "broken_forever": [{"status": 500}],
     "broken_late": [WRITE, {"status": 500}],
+    "blip": [WRITE, {"status": 503}, DONE],
     "unauthorised": [{"status": 401, "echo_key": True}],
     "unpaid": [{"status": 402}],
     "unknown_model": [{"status": 404}],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import http.client
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -22,8 +24,10 @@ def test_a_provoked_fault_is_not_the_providers(
     assert agent.post(**POISON).status == status
     totals = gateway.end_attempt(agent.run_id)
     assert (totals.provider_fault, totals.unconfirmed_fault) == (None, fault)
-    ours = agent.lines()[-1]
-    assert (ours.ours, ours.outcome) == (True, "answered")
+    ours = [line for line in agent.lines() if line.ours]
+    assert (ours[0].outcome, ours[0].again) == ("answered", False)
+    # The same body is refused once more; too many requests are not made more of.
+    assert [(line.again, line.status) for line in ours[1:]] == ([] if status == 429 else [(True, status)])
     assert (totals.requests, totals.answered) == (2, 1)
 
 
@@ -52,6 +56,22 @@ def test_an_outage_is_seen_while_it_lasts(enter: Open, gateway: Gateway) -> None
     _wait_for_ours(agent)
     assert gateway.end_attempt(agent.run_id).provider_fault == "HTTP 500"
     assert sum(line.ours for line in agent.lines()) == 1
+
+
+@pytest.mark.parametrize(("scenario", "fault"), [("blip", "HTTP 503"), ("cut", "the answer was cut off")])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def test_an_outage_that_is_over_when_somebody_looks_is_the_providers(
+    enter: Open, gateway: Gateway, scenario: str, fault: str, stream: bool
+) -> None:
+    """The agent gives up at once; a tenth of a second later the provider is well again."""
+    agent = enter(scenario)
+    assert agent.post(stream=stream).status == 200
+    with suppress(OSError, http.client.HTTPException):
+        assert agent.post(stream=stream).status == 503
+    totals = gateway.end_attempt(agent.run_id)
+    assert (totals.provider_fault, totals.unconfirmed_fault) == (fault, None)
+    assert [line.again for line in agent.lines() if line.ours] == [False, True]
+    assert (totals.requests, totals.answered) == (2, 1)
 
 
 def test_trouble_that_is_soon_over_is_not_looked_into(enter: Open, gateway: Gateway) -> None:

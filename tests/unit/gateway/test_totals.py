@@ -30,6 +30,8 @@ def line(**fields: Any) -> LedgerLine:
 
 SEEN: dict[str, Any] = {**BAD, "ours": True}
 FINE: dict[str, Any] = {**OK, "ours": True}
+AGAIN: dict[str, Any] = {"outcome": "abandoned", "status": 200, "price_usd": 0.0, "ours": True, "again": True}
+STILL: dict[str, Any] = {**BAD, "ours": True, "again": True}
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,10 @@ FINE: dict[str, Any] = {**OK, "ours": True}
         ([WRONG, OK], "wrong model served: b instead of a", 0),
         ([OK, BAD, CAP, SEEN], "HTTP 500", 0),
         ([OK, CAP], None, 0),
+        ([OK, BAD, FINE, AGAIN], "HTTP 500", 0),
+        ([OK, BAD, FINE, STILL], None, 0),
+        ([OK, BAD, FINE, AGAIN, OK], None, 1),
+        ([OK, BAD, FINE, AGAIN, BAD, FINE, STILL], None, 0),
     ],
 )
 def test_a_fault_counts_where_nothing_made_it_good(
