@@ -136,15 +136,17 @@ class Passage:
             while True:
                 if piece:
                     exchange.chunk_in(len(piece))
-                    # The reader first: an agent that leaves on the last byte must not leave an unread answer.
+                try:
+                    if begun:
+                        request.write(piece)
+                    else:
+                        request.start(answer.status, headers, piece)
+                        begun = True
+                finally:
+                    # The agent first, then the reader: whoever leaves on the last byte leaves no unread answer.
                     reader.feed(piece)
-                    if kept is not None:
+                    if kept is not None and piece:
                         kept.append(piece)
-                if begun:
-                    request.write(piece)
-                else:
-                    request.start(answer.status, headers, piece)
-                    begun = True
                 await request.drain()
                 piece = await answer.piece()
                 if not piece:
