@@ -65,10 +65,15 @@ KNOWN = frozenset(
         "tools-used",
     ]
 )
-MALFORMED = (
-    ("json", re.compile(r"InputValidationError.{0,200}JSON", re.DOTALL)),
-    ("schema", re.compile(r"InputValidationError|did not match the expected schema|Invalid tool parameter")),
-    ("unknown_tool", re.compile(r"No such tool available")),
+_AGENTS_OWN = r"^\s*(?:<tool_use_error>.{0,200}?|(?:Error: )?)"
+"""It speaks itself: in its own tag, or at the very start. What a command prints comes behind its exit code."""
+MALFORMED = tuple(
+    (kind, re.compile(_AGENTS_OWN + words, re.DOTALL))
+    for kind, words in (
+        ("json", r"InputValidationError.{0,200}JSON"),
+        ("schema", r"(?:InputValidationError|(?:Input )?did not match the expected schema|Invalid tool parameter)"),
+        ("unknown_tool", r"No such tool available"),
+    )
 )
 
 

@@ -50,8 +50,10 @@ OUTPUTS = frozenset(
 )
 RECONNECT = re.compile(r"^Reconnecting\.\.\. (\d+)/(\d+)\s*(.*)", re.DOTALL)
 UNPARSED = re.compile(r"^failed to parse (function|tool) arguments", re.IGNORECASE)
-UNKNOWN_TOOL = re.compile(r"^unsupported (custom tool )?call|is not a function|unknown tool", re.IGNORECASE)
-SCRIPT_ERROR = re.compile(r"SyntaxError")
+UNKNOWN_TOOL = re.compile(r"^(unsupported (custom tool )?call|unknown tool)\b", re.IGNORECASE)
+SCRIPT_UNKNOWN = re.compile(r"^Script error:\s+TypeError: tools\b.{0,200} is not a function", re.MULTILINE)
+SCRIPT_ERROR = re.compile(r"^Script error:\s+SyntaxError", re.MULTILINE)
+RAN_WELL = re.compile(r"^(Process exited with code|Exit code:?) 0\b|^Script completed", re.MULTILINE)
 FAILED = re.compile(
     r"^(Script failed|apply_patch verification failed|execution error|exec_command failed|write_stdin failed"
     r"|Failed to |aborted|command timed out)|^(Process exited with code|Exit code:?) (?!0\b)-?\d+",
@@ -230,11 +232,14 @@ class _Reader:
         script = call.tool == "exec" and head.startswith("Script failed")
         if UNPARSED.search(head):
             call.malformed = call.malformed or "schema"
-        elif UNKNOWN_TOOL.search(head) and (script or not head.startswith("Script")):
+        elif UNKNOWN_TOOL.search(head) or (script and SCRIPT_UNKNOWN.search(head)):
             call.malformed = "unknown_tool"
         elif script and SCRIPT_ERROR.search(head):
             call.malformed = "json"
-        call.refused = call.refused or failed or call.malformed is not None or bool(FAILED.search(before_output(head)))
+        if failed is None:  # nothing says how it ended but Codex's own words, before those of the command
+            words = before_output(head)
+            failed = not RAN_WELL.search(words) and bool(FAILED.search(words))
+        call.refused = call.refused or failed or call.malformed is not None
         call.failed = call.malformed is None and (call.failed or call.refused)
 
     def _event(self, row: Row, payload: dict[str, Any], at: str | None) -> None:

@@ -73,23 +73,24 @@ def arguments_of(payload: dict[str, Any]) -> tuple[Any, bool]:
     return parsed, not isinstance(parsed, dict)
 
 
-def said(output: Any) -> tuple[str, bool]:
-    """An output's text, and whether the output itself says that it failed."""
+def said(output: Any) -> tuple[str, bool | None]:
+    """An output's text, and whether it failed, where a field of the output says so."""
     if isinstance(output, dict):
         content = output.get("content")
         inner = text(content) or "\n".join(text(part.get("text")) or "" for part in items(content))
-        return inner, output.get("success") is False
+        success = output.get("success")
+        return inner, None if success is None else success is False
     if isinstance(output, list):
-        return "\n".join(text(part.get("text")) or "" for part in items(output)), False
+        return "\n".join(text(part.get("text")) or "" for part in items(output)), None
     words = text(output) or ""
     if words.startswith('{"output"'):  # older versions: the output and its exit code as JSON
         try:
             data = mapping(json.loads(words))
         except (ValueError, RecursionError):
-            return words, False
+            return words, None
         code = mapping(data.get("metadata")).get("exit_code")
-        return text(data.get("output")) or "", isinstance(code, int) and code != 0
-    return words, False
+        return text(data.get("output")) or "", code != 0 if isinstance(code, int) else None
+    return words, None
 
 
 def before_output(head: str) -> str:

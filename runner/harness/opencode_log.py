@@ -61,7 +61,9 @@ EVENTS = {"tool_use", "step_start", "step_finish", "text", "reasoning", "error"}
 UNKNOWN_TOOL = re.compile(r"unavailable tool|no such tool|unknown tool", re.IGNORECASE)
 BAD_JSON = re.compile(r"json parsing failed|not valid json|unterminated|unexpected (token|end)", re.IGNORECASE)
 BAD_SCHEMA = re.compile(
-    r"called with invalid arguments|type validation failed|expected schema|invalid (input|arguments)", re.IGNORECASE
+    r"^(the \S{0,200} tool was called with invalid arguments|type validation failed|invalid (tool )?(input|arguments))"
+    r"|satisfies the expected schema",
+    re.IGNORECASE,
 )
 
 

@@ -71,7 +71,7 @@ EVENTS = frozenset(
 MALFORMED = (
     ("json", re.compile(r"^Invalid arguments for tool")),
     ("schema", re.compile(r"^Validation failed for tool")),
-    ("unknown_tool", re.compile(r"^Tool .{0,200} not found")),
+    ("unknown_tool", re.compile(r"^Tool .{0,200} not found\s*\Z")),
 )
 
 
