@@ -108,7 +108,6 @@ class _Reader:
         self.seen = 0
         self._stream = ""
         self._calls: dict[str, Call] = {}
-        self._open: list[Call] = []
         self._records: set[str] = set()
         self._counted: list[Answer] = []
         self._totals = Totals()
@@ -216,7 +215,6 @@ class _Reader:
         call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key, arguments=arguments,
                     tool=text(payload.get("name")) or kind or "?", malformed="json" if bad else None)  # fmt: skip
         self._calls[key] = call
-        self._open.append(call)
         self.trace.steps.append(call)
 
     def _output(self, payload: dict[str, Any], at: str | None) -> None:
@@ -226,8 +224,6 @@ class _Reader:
         call.output, failed = said(payload.get("output"))
         call.answered, call.ended = True, at
         call.duration_ms = call.duration_ms if call.duration_ms is not None else since_ms(call.at, at)
-        if call in self._open:
-            self._open.remove(call)
         head = call.output[:HEAD]
         script = call.tool == "exec" and head.startswith("Script failed")
         if UNPARSED.search(head):

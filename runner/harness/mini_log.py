@@ -29,6 +29,7 @@ RETURNCODE = re.compile(r"^<returncode>(-?\d+)</returncode>")
 TIMED_OUT = re.compile(r"^The last command .{0,5000} timed out", re.DOTALL)
 ENDED_WELL = frozenset(["Submitted", "LimitsExceeded", "RepeatedFormatError", "TimeExceeded"])
 """How a run ends that no error ended."""
+MOST_FENCES = 200
 NOT_RUN = "action was not executed"
 TOOL = "bash"
 
@@ -59,7 +60,8 @@ def read_document(path: Path) -> Trace:
         raise LogError(f"{path.name} is no trajectory of mini-swe-agent in format 1: {known or 'it names no format'}")
     trace = Trace(known)
     _claims(trace, mapping(document.get("info")), lines)
-    seen = [_message(trace, message, lines) for message in items(document.get("messages"))]
+    waiting = _Waiting()
+    seen = [_message(trace, message, lines, waiting) for message in items(document.get("messages"))]
     trace.unknown = seen.count(False)
     if not any(seen):
         raise LogError("nothing was recognised in mini-swe-agent's log")
@@ -109,7 +111,29 @@ def _claims(trace: Trace, info: dict[str, Any], lines: _Lines) -> None:
         trace.version = Claim(version, lines.name, lines.of('"mini_version"'))
 
 
-def _message(trace: Trace, message: dict[str, Any], lines: _Lines) -> bool:
+class _Waiting:
+    """Calls without a result, in their order."""
+
+    def __init__(self) -> None:
+        self._calls: dict[str, list[Call]] = {}
+        self._order: list[Call] = []
+        self._first = 0
+
+    def add(self, call: Call) -> None:
+        self._order.append(call)
+        self._calls.setdefault(call.id, []).append(call)
+
+    def take(self, ident: str | None) -> Call | None:
+        """The first one of that id, or the first at all where there is none; it waits no more."""
+        if ident is not None:
+            named = self._calls.get(ident, [])
+            return next((call for call in named if not call.answered), None)
+        while self._first < len(self._order) and self._order[self._first].answered:
+            self._first += 1
+        return self._order[self._first] if self._first < len(self._order) else None
+
+
+def _message(trace: Trace, message: dict[str, Any], lines: _Lines, waiting: _Waiting) -> bool:
     role, extra = text(message.get("role")), mapping(message.get("extra"))
     if role is None:
         return False
@@ -117,19 +141,20 @@ def _message(trace: Trace, message: dict[str, Any], lines: _Lines) -> bool:
     if role == "system" and trace.prompt is None:
         trace.prompt = Claim(digest(message.get("content")), lines.name, lines.of('"system"'))
     elif role == "assistant" or (role == "user" and response):
-        _answer(trace, message, extra, response, lines)
+        _answer(trace, message, extra, response, lines, waiting)
     elif role == "tool" or (role == "user" and "returncode" in extra):
-        _result(trace, message, extra)
+        _result(waiting, message, extra)
     elif role == "user" and trace.schema == FIRST:
-        _said(trace, message)
+        _said(waiting, message)
     elif role == "exit":
         _exit(trace, message, extra, lines)
     return role in ("system", "user", "assistant", "tool", "exit")
 
 
 def _answer(
-    trace: Trace, message: dict[str, Any], extra: dict[str, Any], response: dict[str, Any], lines: _Lines
-) -> None:
+    trace: Trace, message: dict[str, Any], extra: dict[str, Any], response: dict[str, Any], lines: _Lines,
+    waiting: _Waiting,
+) -> None:  # fmt: skip
     ident = text(response.get("id"))
     line = lines.of(ident or "")
     at = moment(extra.get("timestamp")) or moment(message.get("timestamp")) or moment(response.get("created"))
@@ -148,7 +173,8 @@ def _answer(
     asked_for = items(said.get("tool_calls"))
     if not asked_for:  # its text-based models: the actions were cut out of the answer's text
         actions = items(extra.get("actions"))
-        if not actions and trace.schema == FIRST and len(cut := ACTION.findall(words)) == 1:
+        few = words.count("```") <= MOST_FENCES  # the pattern looks from each for its end
+        if not actions and trace.schema == FIRST and few and len(cut := ACTION.findall(words)) == 1:
             actions = [{"command": cut[0]}]  # it runs one action an answer, or none
         asked_for = [
             {"id": f"{ident or len(trace.steps)}-{number}", "function": {"name": TOOL, "arguments": action}}
@@ -157,11 +183,11 @@ def _answer(
     for asked in asked_for:
         function = mapping(asked.get("function"))
         arguments, kind = _arguments(function, refused, words)
-        trace.steps.append(
-            Call(**where, id=text(asked.get("id")) or f"{lines.name}:{line}", tool=text(function.get("name")) or "?",
-                 arguments=arguments, malformed=kind, refused=refused, answered=refused,
-                 output=words if refused else "")
-        )  # fmt: skip
+        call = Call(**where, id=text(asked.get("id")) or f"{lines.name}:{line}", tool=text(function.get("name")) or "?",
+                    arguments=arguments, malformed=kind, refused=refused, answered=refused,
+                    output=words if refused else "")  # fmt: skip
+        trace.steps.append(call)
+        waiting.add(call)
 
 
 def _arguments(function: dict[str, Any], refused: bool, words: str) -> tuple[Any, str | None]:
@@ -187,10 +213,8 @@ def _arguments(function: dict[str, Any], refused: bool, words: str) -> tuple[Any
     return parsed, None if isinstance(command, str) and command else "schema"
 
 
-def _result(trace: Trace, message: dict[str, Any], extra: dict[str, Any]) -> None:
-    ident = text(message.get("tool_call_id"))
-    waiting = [call for call in trace.calls if not call.answered]
-    call = next((call for call in waiting if ident in (None, call.id)), None)
+def _result(waiting: _Waiting, message: dict[str, Any], extra: dict[str, Any]) -> None:
+    call = waiting.take(text(message.get("tool_call_id")))
     if call is None:
         return
     call.answered = True
@@ -202,10 +226,10 @@ def _result(trace: Trace, message: dict[str, Any], extra: dict[str, Any]) -> Non
     call.refused = call.failed = ran and isinstance(code, int) and code != 0
 
 
-def _said(trace: Trace, message: dict[str, Any]) -> None:
+def _said(waiting: _Waiting, message: dict[str, Any]) -> None:
     """A user's words in the first format: the result of the action before them, if that has none yet."""
     words = _words(message.get("content"))
-    call = next((call for call in trace.calls if not call.answered), None)
+    call = waiting.take(None)
     code = RETURNCODE.match(words)
     if call is None or not (code or TIMED_OUT.match(words)):
         return

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Item, Retry, Trace, moment, shortened, since_ms
 from runner.schema.base import digest
 from runner.schema.ledger import Usage
 
@@ -314,13 +314,13 @@ def _entry_id(row: Row) -> str | None:
 
 def _mark_retries(trace: Trace) -> None:
     """Errors that were asked again: an overflow that was followed by a compaction is none."""
-    steps = trace.steps
-    for answer in trace.answers[:-1]:
-        if answer.error is not None and not answer.context:
-            steps.insert(
-                steps.index(answer) + 1,
-                Retry(file=answer.file, line=answer.line, stream=answer.stream, reason=answer.error),
-            )
+    last = next((step for step in reversed(trace.steps) if isinstance(step, Answer)), None)
+    steps: list[Item] = []
+    for step in trace.steps:
+        steps.append(step)
+        if isinstance(step, Answer) and step is not last and step.error is not None and not step.context:
+            steps.append(Retry(file=step.file, line=step.line, stream=step.stream, reason=step.error))
+    trace.steps = steps
 
 
 def _add_waits(trace: Trace, events: list[Row]) -> None:

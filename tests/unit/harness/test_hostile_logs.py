@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -220,3 +221,38 @@ def test_a_crafted_database_cannot_hang_the_reader(tmp_path: Path) -> None:
     database.close()
     with pytest.raises(LogError):
         READERS["opencode"].read_summary(tmp_path)
+
+
+@pytest.mark.parametrize("agent", ["pi", "mini", "codex", "claude"])
+def test_a_log_of_many_lines_is_read_in_time(tmp_path: Path, agent: str) -> None:
+    """Errors, calls and answers in an order that nobody expects: what the contestant writes may not hang the runner."""
+    many = 30_000
+    folder = tmp_path / "own"
+    folder.mkdir()
+    lines: list[dict[str, object]] = []
+    if agent == "pi":
+        lines = [{"type": "session", "version": 3, "id": "s"}]
+        lines += [{"type": "message", "id": f"{n}", "message": {"role": "assistant", "stopReason": "error",
+                   "errorMessage": "busy", "timestamp": n}} for n in range(many)]  # fmt: skip
+    elif agent == "codex":
+        lines = [{"type": "session_meta", "payload": {}}]
+        lines += [{"type": "response_item", "payload": {"type": "function_call", "call_id": f"{n}", "name": "x",
+                   "arguments": "{}"}} for n in range(many)]  # fmt: skip
+        lines += [{"type": "response_item", "payload": {"type": "function_call_output", "call_id": f"{n}",
+                   "output": ""}} for n in reversed(range(many))]  # fmt: skip
+    elif agent == "claude":
+        lines = [{"type": "assistant", "uuid": f"{n}", "parentUuid": f"{n - 1}", "isSidechain": True, "sessionId": "s",
+                  "message": {"id": f"{n}", "content": []}} for n in range(many)]  # fmt: skip
+    if agent == "mini":
+        asked = [{"id": f"{n}", "function": {"name": "bash", "arguments": '{"command": "x"}'}} for n in range(many)]
+        messages: list[dict[str, object]] = [{"role": "assistant", "tool_calls": asked}]
+        messages += [
+            {"role": "tool", "tool_call_id": f"{n}", "extra": {"returncode": 0}} for n in reversed(range(many))
+        ]
+        document = {"trajectory_format": "mini-swe-agent-1.1", "messages": messages}
+        (folder / "traj.json").write_text(json.dumps(document))
+    else:
+        (folder / "rollout-x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    started = time.process_time()
+    READERS[agent].read_summary(tmp_path)
+    assert time.process_time() - started < 15
