@@ -226,7 +226,7 @@ def test_a_crafted_database_cannot_hang_the_reader(tmp_path: Path) -> None:
 @pytest.mark.parametrize("agent", ["pi", "mini", "codex", "claude"])
 def test_a_log_of_many_lines_is_read_in_time(tmp_path: Path, agent: str) -> None:
     """Errors, calls and answers in an order that nobody expects: what the contestant writes may not hang the runner."""
-    many = 30_000
+    many = 10_000
     folder = tmp_path / "own"
     folder.mkdir()
     lines: list[dict[str, object]] = []
@@ -255,4 +255,4 @@ def test_a_log_of_many_lines_is_read_in_time(tmp_path: Path, agent: str) -> None
         (folder / "rollout-x.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     started = time.process_time()
     READERS[agent].read_summary(tmp_path)
-    assert time.process_time() - started < 15
+    assert time.process_time() - started < 10

@@ -1,4 +1,4 @@
-"""What a command prints is the command's: it makes no input malformed, no success a failure, no limit a context death."""
+"""What a command prints is the command's: it makes no input malformed and no success a failure."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def codex_script(words: str, code: int) -> list[dict[str, Any]]:
     """A script is whole whatever its commands did."""
     output = [{"type": "input_text", "text": "Script completed\nWall time 0.1 seconds\nOutput:\n"},
               {"type": "input_text", "text": words}]  # fmt: skip
+    ran = {"type": "CommandExecution", "id": "n", "command": "x", "exit_code": code, "aggregated_output": words}
     return [
         codex("session_meta", 0, id="t"),
         codex("response_item", 1, type="custom_tool_call", name="exec", call_id="c", input="tools.exec_command()"),
-        codex("event_msg", 2, type="item_completed",
-              item={"type": "CommandExecution", "id": "n", "command": "x", "exit_code": code, "aggregated_output": words}),
+        codex("event_msg", 2, type="item_completed", item=ran),
         codex("response_item", 3, type="custom_tool_call_output", call_id="c", output=output),
     ]  # fmt: skip
 
