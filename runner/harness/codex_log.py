@@ -199,12 +199,13 @@ class _Reader:
 
     def _item(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         kind = text(payload.get("type"))
-        if kind in OUTPUTS:
+        called = text(payload.get("call_id")) is not None and kind is not None
+        if kind in OUTPUTS or (called and str(kind).endswith("_output")):
             self._output(payload, at)
             return
         if kind == "reasoning" or (kind == "message" and payload.get("role") == "assistant"):
             self._items += 1
-        if kind not in CALLS:
+        if kind not in CALLS and not (called and str(kind).endswith("_call")):  # versions add kinds of calls
             return
         self._items += 1
         self._acted()

@@ -260,6 +260,8 @@ def _attempt(segment: Segment, found: Profile) -> dict[str, Any]:
         "malformed_kinds": found.malformed,
         "loops": found.loops,
         "longest_run": found.depth.run,
+        "longest_failing_run": found.depth.failing,
+        "longest_succeeding_run": found.depth.succeeding,
         "best_cycle": list(found.depth.cycle) if found.depth.cycle else None,
         "deaths": found.deaths,
         "compactions": found.survived,

@@ -301,3 +301,32 @@ def test_two_starts_of_claude_in_one_log_have_two_last_words(tmp_path: Path) -> 
     trace = read_file(lines(tmp_path / "x.jsonl", *log))
     assert tokens(summarise(trace).usage) == (300, 2, 0, 20)
     assert (trace.cost_usd, trace.duration_ms, trace.turns) == (1.5, 3000.0, 3)
+
+
+# -- versions to come
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        [{"type": "user", "sessionId": "s", "message": {"content": "go"}},
+         {"type": "model-turn", "sessionId": "s", "turn": {"text": "hm"}}],
+        [{"type": "session", "version": 3, "id": "s"}, {"type": "model_change", "provider": "p"},
+         {"type": "message", "message": {"role": "user"}}, {"type": "turn", "answer": {}}],
+        [codex("session_meta", 0, id="t"), codex("turn_context", 1), codex("answer_item", 2, text="hm")],
+    ],
+)  # fmt: skip
+def test_a_log_in_which_the_answers_have_another_name_is_no_clean_one(
+    tmp_path: Path, log: list[dict[str, Any]]
+) -> None:
+    with pytest.raises(LogError, match="no answer and no call, and 1 lines are of unknown kinds"):
+        read(lines(tmp_path / "x.jsonl", *log))
+
+
+def test_a_new_kind_of_call_of_codex_is_a_call(tmp_path: Path) -> None:
+    log = [codex("session_meta", 0, id="t"),
+           codex("response_item", 1, type="gadget_call", name="gadget", call_id="g", arguments="{}"),
+           codex("response_item", 2, type="gadget_call_output", call_id="g", output="ok"),
+           counted(3, 10, 10)]  # fmt: skip
+    found = read(lines(tmp_path / "x.jsonl", *log))
+    assert (found.turns, found.calls, found.failed_tools) == (1, 1, 0)
