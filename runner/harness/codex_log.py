@@ -78,14 +78,17 @@ def read_trace(log_dir: Path) -> Trace:
     """
     stdout = log_dir / STDOUT
     reader = _Reader()
+    stream = list(rows(stdout)) if stdout.is_file() else []
     for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
         found = list(rows(path))
         if any((row.data or {}).get("type") == "session_meta" for row in found) or path.name.startswith("rollout-"):
             reader.rollout(found)
+        elif not stream and any((row.data or {}).get("type") == "thread.started" for row in found):
+            stream = found  # under another name
     if not reader.seen and not reader.trace.torn:
         raise LogError("Codex left no rollout", "its stderr says why")
-    if stdout.is_file():
-        reader.stream(rows(stdout))
+    if stream:
+        reader.stream(stream)
     return reader.finish()
 
 

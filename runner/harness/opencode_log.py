@@ -80,14 +80,18 @@ def read_identity(log_dir: Path, requested: Request | None = None) -> Identity:
 def read_trace(log_dir: Path) -> Trace:
     stdout = log_dir / STDOUT
     reader = _Reader()
-    for path in sorted(log_dir.rglob("*.jsonl")):
-        if path != stdout:
-            reader.dump(first_of_each(rows(path), _row_id))
+    stream = list(rows(stdout)) if stdout.is_file() else []
+    for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
+        found = list(rows(path))
+        if any(is_dump(row) for row in found):
+            reader.dump(first_of_each(found, _row_id))
+        elif not stream and any(is_event(row) for row in found):
+            stream = found  # under another name
     if not reader.seen:
         for path in sorted(log_dir.rglob("*.db")):
             reader.dump(database_rows(path))
-    if not reader.seen and stdout.is_file():
-        reader.events(first_of_each(rows(stdout), _part_id))
+    if not reader.seen and stream:
+        reader.events(first_of_each(stream, _part_id))
     if not reader.seen and not reader.trace.torn:
         raise LogError("opencode left no log", "its stderr says why")
     return reader.finish()

@@ -94,9 +94,13 @@ def read_trace(log_dir: Path) -> Trace:
     version = 0
     for path in sessions:
         one = list(rows(path))
-        version = max(version, _check_header(one, path.name))
-        found += one
-    if not sessions and events:
+        kinds = {text((row.data or {}).get("type")) for row in one}
+        if kinds & (EVENTS - ENTRIES):  # a stream under another name
+            events = events or one
+        elif kinds & ENTRIES:
+            version = max(version, _check_header(one, path.name))
+            found += one
+    if not found and events:
         _check_header(events, STDOUT)
         return read_events(events)
     if not found:

@@ -101,3 +101,23 @@ def test_what_is_nobodys_log_is_an_error(tmp_path: Path, content: bytes) -> None
     (tmp_path / "x").write_bytes(content)
     with pytest.raises(LogError):
         read_file(tmp_path / "x")
+
+
+FLAT = [row for row in EVERY if row[2] in ("r429", "bad_json", "loop_abab", "trunc", "resume")]
+
+
+@pytest.mark.parametrize(("folder", "agent", "case"), FLAT, ids=[f"{f.name}-{a}-{c}" for f, a, c in FLAT])
+def test_other_files_beside_a_log_are_none_of_its_lines(tmp_path: Path, folder: Path, agent: str, case: str) -> None:
+    """All of a case in one folder, under whatever names: what is not the agent's is left out."""
+    flat, plain = tmp_path / "flat", tmp_path / "plain"
+    for where in (flat, plain / "own"):
+        where.mkdir(parents=True)
+    for source in (folder / agent).glob(f"{case}.*"):
+        shutil.copy(source, flat / source.name)
+        if source.name.endswith("stdout.jsonl"):
+            shutil.copy(source, plain / "stdout.jsonl")
+        elif "journal" not in source.name:
+            shutil.copy(source, plain / "own" / source.name)
+    (flat / "junk.jsonl").write_text('{"a": 1}\nwords\n' * 500)
+    found, expected = READER[agent].read_summary(flat), READER[agent].read_summary(plain)
+    assert dataclasses.replace(found, settled=False) == dataclasses.replace(expected, settled=False)
