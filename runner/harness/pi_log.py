@@ -91,6 +91,7 @@ def read_trace(log_dir: Path) -> Trace:
     sessions = sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout)
     events = list(rows(stdout)) if stdout.is_file() else []
     found: list[Row] = []
+    strange: list[list[Row]] = []
     version = 0
     for path in sessions:
         one = list(rows(path))
@@ -100,6 +101,10 @@ def read_trace(log_dir: Path) -> Trace:
         elif kinds & ENTRIES:
             version = max(version, _check_header(one, path.name))
             found += one
+        else:
+            strange.append(one)
+    if not found and strange:  # a file where the session should be, and none of it is pi's
+        _check_header(strange[0], strange[0][0].file if strange[0] else "the session")
     if not found and events:
         _check_header(events, STDOUT)
         return read_events(events)
