@@ -143,6 +143,26 @@ def report(
 score_app.command("review")(review)
 
 
+@score_app.command("judge")
+def judge(
+    benchmark: Benchmark,
+    branch: BranchName,
+    judges: Annotated[list[str], typer.Option("--judge", help="provider/model; at least three different ones.")],
+    repo: Repo = None,
+    registry: Registry = DEFAULT_REGISTRY,
+) -> None:
+    """Ask models which case tests which etalon behaviour, for cases without a probe; prints a file for --mapping."""
+    from runner.cli.output import print_document
+    from runner.gateway.client import Gateway
+    from runner.scoring.judge import check_judges
+    from runner.stages.clone import Where, open_clone
+    from runner.stages.judge import ask_judges
+
+    check_judges(judges)
+    with open_clone(registry, benchmark, branch, repo, Where(), _log, commands=False) as judged, Gateway() as gateway:
+        print_document(ask_judges(judged, judges, gateway, _log).model_dump(mode="json"))
+
+
 def _measured(
     benchmark: str,
     branch: str,

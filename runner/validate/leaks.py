@@ -40,12 +40,15 @@ def prove_no_leaks(bench: Bench) -> list[Claim]:
         ) if canary else None  # fmt: skip
     with_canary = sorted(found.stdout.decode("utf-8", "backslashreplace").split()) if found else []
     extra = [r for r in refs if r != "refs/heads/bench/probe"]
-    return [
+    claims = [
         _claim("image", scan.ok, in_image, f"none of {len(hidden)} hidden files is in the contestant's image"),
         _claim("repository", done.ok and bool(listed), in_repo + extra,
                "the contestant's repository holds the baseline alone: one branch, no hidden object, nothing newer"),
-        _claim("canary", True, with_canary, "the canary of the hidden files is nowhere a contestant can read"),
     ]  # fmt: skip
+    if canary:
+        right = "the canary of the hidden files is nowhere a contestant can read"
+        claims.append(_claim("canary", True, with_canary, right))
+    return claims
 
 
 def hidden_blobs(bench: Bench) -> dict[str, str]:

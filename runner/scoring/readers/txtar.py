@@ -13,29 +13,33 @@ _WILDCARD = "[..]"
 
 def read_txtar(files: Mapping[str, bytes], executed: Sequence[str] = ()) -> list[Case]:
     """Every ``*.txtar``, by name. A file that is no text asserts nothing. An empty line of an asserted section counts:
-    it has to be there, too.
+    it has to be there, too. Which of two sections of one name a case runner obeys is its own affair, so of those the
+    one counts that pins down least.
     """
     return [_case(name, content) for name, content in sorted(files.items()) if name.endswith(".txtar")]
 
 
 def _case(name: str, content: bytes) -> Case:
-    channels: set[str] = set()
-    asserted = wildcards = wildcard_lines = 0
-    channel: str | None = None
+    found: dict[str, list[list[str]]] = {}
+    body: list[str] = []
     lines = content.decode("utf-8", "replace").split("\n")
     for line in lines[:-1] if lines[-1] == "" else lines:
         mark = _MARK.fullmatch(line.rstrip("\r"))
         if mark:
-            section = mark.group(1)
-            channel = _channel(section)
-            if channel:
-                channels.add(channel)
-        elif channel:
-            asserted += 1
-            found = line.count(_WILDCARD)
-            wildcards += found
-            wildcard_lines += bool(found)
-    return Case(name, frozenset(channels), asserted, wildcards, wildcard_lines)
+            body = []
+            if _channel(mark.group(1)):
+                found.setdefault(mark.group(1), []).append(body)
+        else:
+            body.append(line)
+    asserted = [line for bodies in found.values() for line in max(bodies, key=_vagueness)]
+    channels = frozenset(channel for channel in map(_channel, found) if channel)
+    wildcards = [line.count(_WILDCARD) for line in asserted]
+    return Case(name, channels, len(asserted), sum(wildcards), sum(map(bool, wildcards)))
+
+
+def _vagueness(body: list[str]) -> tuple[float, int]:
+    """How little a section pins down: by its share of wildcard lines, then by how few lines it has."""
+    return sum(_WILDCARD in line for line in body) / max(1, len(body)), -len(body)
 
 
 def _channel(section: str) -> str | None:

@@ -22,6 +22,7 @@ from runner.registry.frozen import check_frozen, freeze
 from runner.registry.manifests import solutions
 from runner.repo import Mirror
 from runner.sandbox.engine import Engine, connect
+from runner.sandbox.pod import Pod
 from runner.schema.certificate import Claim
 from runner.scoring.patches import reference_commit
 from runner.validate.baseline import prove_baseline_claims
@@ -177,10 +178,33 @@ def test_a_flaky_check_is_named(engine: Engine, home: Path) -> None:
 def test_a_leak_is_found_by_its_content(engine: Engine, home: Path) -> None:
     bench = opened(engine, home)
     assert red(prove_no_leaks(bench)) == {}
-    shutil.copy(home / "program" / "tools" / "verify.sh", home / "etalon" / "hidden.txtar")
-    (home / "etalon" / "hidden.txtar").write_text((home / "program" / "plan" / "index.md").read_text() + "\n")
-    reachable = replace(bench, baseline=bench.reference or "", run_id="leak")
-    assert red(prove_no_leaks(reachable)) == {}  # what the baseline itself shows is not hidden
+    shown = replace(bench, baseline=bench.reference or "", run_id="leak")
+    assert red(prove_no_leaks(shown)) == {}  # what the baseline itself shows is not hidden
+    # The reference in the history below the baseline: no file of the tree gives it away.
+    buried = bench.mirror.commit_tree(bench.mirror.tree_id(bench.baseline), bench.reference or "", "tidied up")
+    claims = red(prove_no_leaks(replace(bench, baseline=buried)))
+    assert list(claims) == ["repository"]
+    assert "within a contestant's reach: etalon/add.txtar" in claims["repository"]
+    # A hidden file under another name in the image, and the canary in the tree.
+    with Pod(engine, bench.kit.pod_spec("leak", 60)) as pod:
+        box = pod.check_box(bench.kit.contestant_image)
+        (home / "etalon" / "hidden.txtar").write_bytes(box.exec(["cat", "/usr/lib/os-release"], timeout_s=20).stdout)
+    change(home, canary="Write cases for every command.")
+    claims = red(
+        prove_no_leaks(replace(bench, kit=replace(bench.kit, benchmark=load_benchmark(home / "index.md", "mini"))))
+    )
+    assert claims["image"] == "within a contestant's reach: etalon/hidden.txtar"
+    assert "/work/repo/plan/M01.md" in claims["canary"]
+
+
+def test_a_success_criterion_that_passes_on_the_baseline(engine: Engine, home: Path) -> None:
+    (home / "criterion").mkdir()
+    (home / "criterion" / "run.sh").write_text("exit 0\n")
+    change(home, criterion={"dir": "criterion", "command": {"argv": ["sh", "/oracle/run.sh"], "oracle": True}})
+    claims = red(prove_baseline_claims(opened(engine, home)))
+    assert claims == {
+        "criterion": "the success criterion passes on the baseline in repeat 1: there is nothing to measure"
+    }
 
 
 def test_a_solution_that_lands_elsewhere(engine: Engine, home: Path) -> None:

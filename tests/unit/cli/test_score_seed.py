@@ -53,6 +53,24 @@ def test_gates_have_the_seeds_names_and_a_sentence_each(clone: Clone) -> None:
     assert found["scope"]["evidence"].startswith("6 changed path(s) vs ")
 
 
+def test_a_clone_may_be_bare_linked_dirty_or_oddly_named(clone: Clone, tmp_path: Path) -> None:
+    linked, bare, odd = tmp_path / "linked", tmp_path / "bare.git", tmp_path / "ein Ordner ü" / "klön 1"
+    clone.git("worktree", "add", "-q", "--detach", str(linked), "main")
+    clone.git("clone", "-q", "--bare", str(clone.repo), str(bare))
+    clone.git("clone", "-q", "-b", "bench/good", str(clone.repo), str(odd))
+    (odd / "prog.py").write_text("import sys\nsys.exit(3)\n")  # not committed, so of no account
+    (odd / "cases" / "more.txtar").write_text("-- args --\n")
+    expected = {layer: document(clone, layer, "--branch", "bench/good") for layer in ("gates", "corpus", "mutations")}
+    for repo in (linked, bare, odd):
+        for layer, found in expected.items():
+            done = score(Clone(repo, clone.registry), layer, "--branch", "bench/good")
+            assert done.exit_code == 0, (repo, layer, done.exception)
+            assert json.loads(done.stdout) == found, (repo, layer)
+        done = score(Clone(repo, clone.registry), "report", "--branch", "bench/good", "--dry-run")
+        assert done.exit_code == 0, (repo, done.exception)
+        assert done.stdout.startswith("| "), done.stdout
+
+
 def test_on_the_host_is_said_aloud(clone: Clone) -> None:
     assert "warning: --on-host runs the branch's code" in score(clone, "gates", "--branch", "bench/idle").stderr
 

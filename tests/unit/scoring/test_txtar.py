@@ -27,3 +27,12 @@ def test_channels_lines_and_wildcards() -> None:
 def test_bytes_that_are_no_text_assert_nothing() -> None:
     (case,) = read_txtar({"x.txtar": b"\xff\xfe\x00"})
     assert (case.channels, case.asserted_lines) == (frozenset(), 0)
+
+
+def test_a_section_that_appears_twice_counts_once_and_by_what_pins_down_least() -> None:
+    plain, vague = b"-- stdout --\n" + b"x\n" * 50, b"-- stdout --\n[..]\n"
+    for content in (plain + vague, vague + plain):
+        (case,) = read_txtar({"a.txtar": b"-- cmd --\nx\n" + content})
+        assert (case.channels, case.asserted_lines, case.wildcard_lines) == ({"stdout"}, 1, 1)
+    (case,) = read_txtar({"a.txtar": b"-- expected --\na\nb\n-- expected --\na\n-- expected/t --\nc\n"})
+    assert (case.channels, case.asserted_lines) == ({"expected"}, 2)
