@@ -6,9 +6,7 @@ but a sealed copy of the seeded one is dropped before the next check's first com
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Self
@@ -53,6 +51,7 @@ class Bay:
         self._pod = Pod(kit.engine, kit.lab_spec(run_id, _DEADLINE_S))
         self._aside = ThreadPoolExecutor(1)
         self._ready: Future[None] | None = None
+        self._closing = False
 
     def __enter__(self) -> Self:
         self._pod.__enter__()
@@ -62,7 +61,8 @@ class Bay:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._aside.shutdown()
+        self._closing = True
+        self._aside.shutdown(cancel_futures=True)
         self._pod.close()
 
     def run(self, check: Check) -> CheckResult:
@@ -84,7 +84,7 @@ class Bay:
 
     def _renew(self, box: Box) -> None:
         box.remove()
-        if self._pod.spec.service is not None:
+        if self._pod.spec.service is not None and not self._closing:
             self._sql(_RESET)
 
     def _sql(self, text: str) -> None:
@@ -100,12 +100,11 @@ class Bays:
     """As many bays as workers, each opened when it is first needed."""
 
     def __init__(self, kit: Kit, mirror: Mirror, run_id: str, count: int) -> None:
-        self._stack = ExitStack()
+        self._opened: list[Bay] = []
         self._free: SimpleQueue[Bay | None] = SimpleQueue()
         for _ in range(count):
             self._free.put(None)
         self._kit, self._mirror, self._run_id = kit, mirror, run_id
-        self._guard = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -113,7 +112,9 @@ class Bays:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stack.close()
+        with ThreadPoolExecutor(max(1, len(self._opened))) as together:
+            for closed in [together.submit(bay.__exit__, kind, error, trace) for bay in self._opened]:
+                closed.result()
 
     def run(self, check: Check) -> CheckResult:
         """In the next free bay; waits for one. A bay in which the rig failed is given up for a new one."""
@@ -121,8 +122,7 @@ class Bays:
         try:
             if bay is None:
                 bay = Bay(self._kit, self._mirror, self._run_id).__enter__()
-                with self._guard:
-                    self._stack.push(bay)
+                self._opened.append(bay)
             result = bay.run(check)
         except BaseException:
             self._free.put(None)

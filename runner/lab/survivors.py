@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 from runner.sandbox.box import Box, BoxDead, ToolMissing
 
 # A second of grace for what is just ending. Zombies write nothing.
+_TRIES, _PAUSE_S = 10, 0.1
 _LOOK = """
 tries=0
 while pgrep -r D,R,S,T,t -u "$1" >/dev/null && [ $tries -lt 10 ]; do sleep 0.1; tries=$((tries + 1)); done
@@ -37,6 +40,18 @@ def end_survivors(box: Box, user: str) -> tuple[str, ...]:
 
 
 def _look(box: Box, uid: str) -> list[str]:
+    outside = box.outside()
+    for _ in range(_TRIES):
+        names = outside.processes(int(uid))
+        if names is None:
+            return _look_inside(box, uid)
+        if not names:
+            return []
+        time.sleep(_PAUSE_S)
+    return outside.processes(int(uid)) or []
+
+
+def _look_inside(box: Box, uid: str) -> list[str]:
     done = box.exec(["sh", "-c", _LOOK, "look", uid], timeout_s=20, user="0:0")
     if not done.ok:
         return [_FULL]

@@ -109,8 +109,8 @@ class Box:
         """
         if self._ended:
             raise BoxDead(f"{self.name} has {self._ended}")
-        self._watch = self._watch or Watch(self.engine, self.id)
-        kills, wall, started = self._watch.count(), time.time(), time.monotonic()
+        watch = self.outside()
+        kills, wall, started = watch.count(), time.time(), time.monotonic()
         until = min(started + timeout_s, self.deadline)
         with ExitStack() as stack:
             out = stack.enter_context(Capture(output_limit, stdout_to))
@@ -128,10 +128,10 @@ class Box:
             timed_out = not channel.talk(stdin, take, until=until, stop=stop)
             if timed_out:
                 self._end_while_reading(channel, take)
-                oom = self._watch.since(kills, wall)
+                oom = watch.since(kills, wall)
             else:
                 code, timed_out = self._outcome(exec_id, out)
-                oom = code != 0 and not timed_out and self._watch.since(kills, wall)
+                oom = code != 0 and not timed_out and watch.since(kills, wall)
                 if code is None and not timed_out and not oom:
                     raise BoxDead(f"{self.name} was ended from outside", "is something else removing containers?")
         return ExecResult(
@@ -144,6 +144,11 @@ class Box:
             oom=oom,
             seconds=time.monotonic() - started,
         )
+
+    def outside(self) -> Watch:
+        """What of the started container can be seen from outside. Raises RigError."""
+        self._watch = self._watch or Watch(self.engine, self.id)
+        return self._watch
 
     @property
     def ended(self) -> bool:

@@ -1,12 +1,16 @@
-"""What the kernel did to a container: killed something in it for want of memory, or ended it.
+"""What can be seen of a container from outside: what the kernel did to it, what runs in it, what lies in it.
 
 The engine's ``OOMKilled`` stays false until the main process has ended, so the kernel's own counter is read where the
-host's cgroup tree can be seen, and the engine's ``oom`` events where it cannot.
+host's cgroup tree can be seen, and the engine's ``oom`` events where it cannot. Processes and files are seen where the
+runner is root on the engine's host; elsewhere a command in the container has to look, which costs an exec.
 """
 
 from __future__ import annotations
 
+import errno
+import os
 import re
+import stat
 import time
 from pathlib import Path
 from typing import Any
@@ -54,6 +58,67 @@ class Watch:
                 return any(True for _ in events)
             finally:
                 events.close()
+
+    def processes(self, uid: int) -> list[str] | None:
+        """Names of what runs there as ``uid``, the dead left out; None where that cannot be seen.
+
+        One that ended or began while we looked counts as running, without a name.
+        """
+        if self._counter is None or not self._same_users():
+            return None
+        try:
+            pids = self._counter.with_name("cgroup.procs").read_text(encoding="ascii").split()
+        except OSError:
+            return None
+        names = []
+        for pid in pids:
+            try:
+                text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="backslashreplace")
+            except OSError:
+                names.append("(gone)")
+                continue
+            fields = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
+            if fields["Uid"].split()[1] == str(uid) and fields["State"][0] not in "ZX":
+                names.append(fields["Name"])
+        return names
+
+    def read(self, path: str, limit: int) -> bytes | None:
+        """At most ``limit`` bytes of a regular file there, whoever may read it; no link is followed.
+
+        None where it cannot be seen, or lies behind a link. Raises FileNotFoundError where there is no regular file.
+        """
+        parts = path.strip("/").split("/")
+        if not self._pid or ".." in parts or "" in parts:
+            return None
+        try:
+            folder = os.open(f"/proc/{self._pid}/root", os.O_PATH | os.O_DIRECTORY)
+        except OSError:
+            return None
+        try:
+            if self._id not in Path(f"/proc/{self._pid}/cgroup").read_text(encoding="ascii"):
+                return None
+            for part in parts[:-1]:
+                inner = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+                os.close(folder)
+                folder = inner
+            file = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY, dir_fd=folder)
+        except OSError as error:
+            if error.errno == errno.ENOENT:
+                raise FileNotFoundError(path) from None
+            return None
+        finally:
+            os.close(folder)
+        with open(file, "rb") as opened:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise FileNotFoundError(path)
+            return opened.read(limit)
+
+    def _same_users(self) -> bool:
+        """Do user ids mean the same here and there?"""
+        try:
+            return Path(f"/proc/{self._pid}/uid_map").read_text(encoding="ascii").split() == ["0", "0", "4294967295"]
+        except OSError:
+            return False
 
     def dying(self) -> bool:
         """Is the main process ending, though the engine may not have noticed? False where it cannot be seen.
