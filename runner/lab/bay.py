@@ -16,6 +16,7 @@ from runner.lab.check import Check, CheckResult, check_in_pod
 from runner.lab.kit import Kit
 from runner.repo import Mirror
 from runner.sandbox.box import Box
+from runner.sandbox.dialogue import Dialogue
 from runner.sandbox.pod import Pod
 
 _DEADLINE_S = 6 * 3600.0
@@ -30,8 +31,10 @@ _PSQL = [
     "-v",
     "ON_ERROR_STOP=1",
     "-d",
-    "template1",
+    "postgres",
 ]
+_DONE = "bench-done"
+_SQL_S = 60
 _SEAL = """CREATE DATABASE bench_seed TEMPLATE "{name}" OWNER "{user}";
 ALTER DATABASE bench_seed WITH is_template true allow_connections false;
 """
@@ -51,6 +54,7 @@ class Bay:
         self._pod = Pod(kit.engine, kit.lab_spec(run_id, _DEADLINE_S))
         self._aside = ThreadPoolExecutor(1)
         self._ready: Future[None] | None = None
+        self._session: Dialogue | None = None
         self._closing = False
 
     def __enter__(self) -> Self:
@@ -63,6 +67,8 @@ class Bay:
     ) -> None:
         self._closing = True
         self._aside.shutdown(cancel_futures=True)
+        if self._session is not None:
+            self._session.close()
         self._pod.close()
 
     def run(self, check: Check) -> CheckResult:
@@ -88,12 +94,23 @@ class Bay:
             self._sql(_RESET)
 
     def _sql(self, text: str) -> None:
+        """Once more with a new session where the old one broke: a server that was brought down comes back by itself."""
         service, box = self._pod.spec.service, self._pod.database
         if service is None or box is None:
             raise RigError("the bay has no database")
-        done = box.exec(_PSQL, timeout_s=60, stdin=text.format(name=service.database, user=service.user).encode())
-        if not done.ok:
-            raise RigError(f"the database could not be renewed: {done.stderr.decode('utf-8', 'replace').strip()}")
+        asked = f"{text.format(name=service.database, user=service.user)}\\echo {_DONE}\n".encode()
+        session = self._session
+        if session is not None:
+            try:
+                session.ask(asked, until=_DONE.encode(), timeout_s=_SQL_S)
+                return
+            except RigError:
+                session.close()
+        self._session = session = Dialogue(box, _PSQL)
+        try:
+            session.ask(asked, until=_DONE.encode(), timeout_s=_SQL_S)
+        except RigError as error:
+            raise RigError(f"the database could not be renewed: {error.what}") from error
 
 
 class Bays:

@@ -145,6 +145,10 @@ class Box:
             seconds=time.monotonic() - started,
         )
 
+    def begin(self, argv: Sequence[str]) -> Hijacked:
+        """Start a command that goes on until the channel to it is closed. Raises RigError, ToolMissing."""
+        return self._begin(argv, None, None, None, True)[1]
+
     def outside(self) -> Watch:
         """What of the started container can be seen from outside. Raises RigError."""
         self._watch = self._watch or Watch(self.engine, self.id)

@@ -163,9 +163,17 @@ class Hijacked:
             return b""
 
     def talk(
-        self, stdin: bytes | None, take: Callable[[int, memoryview], None], *, until: float, stop: Callable[[], bool]
+        self,
+        stdin: bytes | None,
+        take: Callable[[int, memoryview], None],
+        *,
+        until: float,
+        stop: Callable[[], bool],
+        more: bool = False,
     ) -> bool:
-        """Send ``stdin`` and half-close, read to the end. False where ``until`` (monotonic) or ``stop`` came first."""
+        """Send ``stdin`` and half-close unless ``more`` is to come, read to the end. False where ``until`` (monotonic)
+        or ``stop`` came first.
+        """
         frames = Frames()
         left = memoryview(stdin or b"")
         sending = stdin is not None
@@ -173,7 +181,7 @@ class Hijacked:
             if time.monotonic() >= until or stop():
                 return False
             if sending:
-                left, sending = self._send(left)
+                left, sending = self._send(left, more)
             data = self.receive()
             if data == b"":
                 return True
@@ -188,11 +196,12 @@ class Hijacked:
         poll.register(self._socket, select.POLLIN | (select.POLLOUT if sending else 0))
         poll.poll(seconds * 1000)
 
-    def _send(self, left: memoryview) -> tuple[memoryview, bool]:
+    def _send(self, left: memoryview, more: bool) -> tuple[memoryview, bool]:
         try:
             while left:
                 left = left[self._socket.send(left[:_CHUNK]) :]
-            self._socket.shutdown(socket.SHUT_WR)
+            if not more:
+                self._socket.shutdown(socket.SHUT_WR)
         except _WOULD_BLOCK:
             return left, True
         except OSError:
