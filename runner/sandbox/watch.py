@@ -108,9 +108,10 @@ class Watch:
             return None
         finally:
             os.close(folder)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            raise FileNotFoundError(path)
         with open(file, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise FileNotFoundError(path)
             return opened.read(limit)
 
     def _same_users(self) -> bool:
