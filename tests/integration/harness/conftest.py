@@ -102,7 +102,7 @@ class Stages:
             provider = Provider.model_validate(entry)
         ledger = self._folder / known / "gateway.jsonl"
         door = self._gateway.open_run(known, provider, model, caps, ledger)
-        spec = PodSpec(known, self._trusted, deadline_s=900, gateway_socket_dir=door.socket_dir)
+        spec = PodSpec(known, self._trusted, deadline_s=5400, gateway_socket_dir=door.socket_dir)
         pod = Pod(self._engine, spec)
         agent = ensure_agent(self._engine, harness.layer, IMAGES, self._base.tag, log=print)
         image = ensure_layered(self._engine, harness.layer, agent, self._base.tag, log=print).tag
