@@ -41,14 +41,13 @@ def end_survivors(box: Box, user: str) -> tuple[str, ...]:
 
 def _look(box: Box, uid: str) -> list[str]:
     outside = box.outside()
-    for _ in range(_TRIES):
+    names: list[str] | None = []
+    for tries in range(_TRIES + 1):
+        time.sleep(_PAUSE_S if tries else 0)
         names = outside.processes(int(uid))
-        if names is None:
-            return _look_inside(box, uid)
         if not names:
-            return []
-        time.sleep(_PAUSE_S)
-    return outside.processes(int(uid)) or []
+            break
+    return _look_inside(box, uid) if names is None else names
 
 
 def _look_inside(box: Box, uid: str) -> list[str]:
