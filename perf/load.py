@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field
+from typing import cast
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class _Connection(asyncio.Protocol):
         self._first = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.out = transport
+        self.out = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         if not self._data:
@@ -53,7 +54,7 @@ class _Connection(asyncio.Protocol):
         self._data.clear()
         self._answer = asyncio.get_running_loop().create_future()
         started = time.perf_counter()
-        self.out.write(request)  # type: ignore[attr-defined]  # asyncio hands a client a Transport, typed as its base
+        self.out.write(request)
         first, status = await self._answer
         return first - started, status == b"HTTP/1.1 200"
 

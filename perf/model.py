@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from typing import cast
 
 HEAD = {"id": "chatcmpl-perf", "object": "chat.completion.chunk", "created": 1, "model": "perf-model"}
 USAGE = {
@@ -53,7 +54,7 @@ class Model(asyncio.Protocol):
         self._data = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._out = transport
+        self._out = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self._data += data
@@ -66,7 +67,7 @@ class Model(asyncio.Protocol):
             body = bytes(self._data[end + 4 : end + 4 + size])
             del self._data[: end + 4 + size]
             streamed = b'"stream": true' in body or b'"stream":true' in body
-            self._out.write(STREAM if streamed else PLAIN)  # type: ignore[attr-defined]  # asyncio hands a server a Transport, typed as its base
+            self._out.write(STREAM if streamed else PLAIN)
 
 
 async def serve() -> None:

@@ -133,8 +133,7 @@ class Mirror:
     def retree(self, commit: str, tree: str) -> str:
         """The same commit (author, dates, message, parents) with another tree."""
         content = self.once(f"commit {commit}", lambda: os.fsdecode(self.git("cat-file", "commit", commit)))
-        changed = f"tree {tree}{content[content.index(chr(10)) :]}"
-        stdin = os.fsencode(changed)
+        stdin = os.fsencode(f"tree {tree}\n{content.partition(chr(10))[2]}")
         return self.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=stdin).decode().strip()
 
     def replace_folder(

@@ -12,6 +12,7 @@ import re
 import socket
 import ssl
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 from runner.gateway.dial import Unreachable, through
 from runner.gateway.exchange import Exchange
@@ -129,14 +130,13 @@ async def _carry(
     """Until either side ends it: an agent that leaves cancels this task."""
     up, received = _Up(writer), 0
     try:
-        up.source = transport = request.tunnel(up)
-        transport.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        while data := await reader.read(CHUNK):
-            received += len(data)
-            transport.write(data)
-            await request.drain()
-    except (OSError, ConnectionError):
-        pass  # either side went away: that is how tunnels end
+        with suppress(OSError):  # either side may go away: that is how tunnels end
+            up.source = transport = request.tunnel(up)
+            transport.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            while data := await reader.read(CHUNK):
+                received += len(data)
+                transport.write(data)
+                await request.drain()
     finally:
         write(exchange.tunnelled(up.size, received, None))
         writer.close()

@@ -60,6 +60,18 @@ def tokens(used: Usage | None) -> Tokens | None:
     return None if used is None else (used.uncached_input, used.cache_read, used.cache_write, used.output)
 
 
+def columns(found: Summary) -> list[str]:
+    """What the table says of a log between its names and its tokens."""
+    kinds = "".join(f" {kind}:{number}" for kind, number in found.malformed.items())
+    cycle = "x".join(map(str, found.best_cycle)) if found.best_cycle else "-"
+    bad = sum(found.malformed.values())
+    return [
+        f"{found.turns}/{found.calls}/{bad}{kinds}/{found.failed_tools}/{found.longest_run}/{cycle}",
+        f"{found.context_errors}/{found.compactions}/{found.retries}/{found.errors}",
+        str(found.stop),
+    ]
+
+
 CASES = [(agent, session) for agent in ("pi", "claude") for session in (True, False)]
 CASES += [("codex", True), ("mini", True)]
 ALL = [(row, session) for agent, session in CASES for row in table() if row[0] == agent]
@@ -69,14 +81,7 @@ ALL = [(row, session) for agent, session in CASES for row in table() if row[0] =
 def test_each_case_reads_as_the_table_says(tmp_path: Path, row: list[str], session: bool) -> None:
     agent, case = row[:2]
     found = read(tmp_path, agent, case, session=session)
-    kinds = "".join(f" {kind}:{number}" for kind, number in found.malformed.items())
-    cycle = "x".join(map(str, found.best_cycle)) if found.best_cycle else "-"
-    bad = sum(found.malformed.values())
-    assert [
-        f"{found.turns}/{found.calls}/{bad}{kinds}/{found.failed_tools}/{found.longest_run}/{cycle}",
-        f"{found.context_errors}/{found.compactions}/{found.retries}/{found.errors}",
-        str(found.stop),
-    ] == row[2:5]
+    assert columns(found) == row[2:5]
     main, side = wire(agent, case, "main"), wire(agent, case, "side")
     if agent == "pi":  # a compaction's tokens stand in its entry
         main = tuple(a + b for a, b in zip(main, side, strict=True))  # type: ignore[assignment]

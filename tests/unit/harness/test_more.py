@@ -13,7 +13,7 @@ import pytest
 from runner.harness.onefile import read_file
 from runner.harness.reading import summarise
 from runner.harness.summary import LogError, Summary
-from tests.unit.harness.test_expected import LOGS, READERS, tokens
+from tests.unit.harness.test_expected import LOGS, READERS, columns, tokens
 from tests.unit.harness.test_expected import table as first_table
 
 MORE = Path(__file__).parent / "more"
@@ -45,14 +45,7 @@ def test_each_case_reads_as_the_script_made_it(tmp_path: Path, row: list[str]) -
     if (stdout := MORE / agent / f"{case}.stdout.jsonl").exists():
         shutil.copy(stdout, tmp_path / "stdout.jsonl")
     found: Summary = READER[agent].read_summary(tmp_path)
-    kinds = "".join(f" {kind}:{number}" for kind, number in found.malformed.items())
-    cycle = "x".join(map(str, found.best_cycle)) if found.best_cycle else "-"
-    bad = sum(found.malformed.values())
-    assert [
-        f"{found.turns}/{found.calls}/{bad}{kinds}/{found.failed_tools}/{found.longest_run}/{cycle}",
-        f"{found.context_errors}/{found.compactions}/{found.retries}/{found.errors}",
-        str(found.stop),
-    ] == row[2:5]
+    assert columns(found) == row[2:5]
     main = wire(agent, case, "main")
     whole = {"same": main, "with side calls": wire(agent, case, "main", "side")}
     assert str(tokens(found.usage)) == str(whole.get(said, said))
