@@ -26,14 +26,22 @@ _REPORT_BYTES = 16 << 20
 _ORACLE_MB = 64
 
 
-class SetupFails(RigError):
-    """The benchmark's setup ran on this tree and failed; on a contestant's tree that is the contestant's doing."""
+class CannotBegin(RigError):
+    """A command could not begin on this tree; on a contestant's that is the contestant's doing: it can elsewhere."""
 
     retry = False
 
     def __init__(self, what: str, result: CheckResult) -> None:
         super().__init__(what)
         self.result = result
+
+
+class SetupFails(CannotBegin):
+    """The benchmark's setup ran on this tree and failed."""
+
+
+class NotThere(CannotBegin):
+    """The command is a file of the tree that is not there or cannot be run, or so is its folder."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +157,10 @@ def check_in_pod(
         if hidden:
             box.put_tree(hidden, "/oracle")
         before = tree_digest(box) if check.watch_tree else None
-        done = run_in(kit, box, check.command, check.output, check.more)
+        try:
+            done = run_in(kit, box, check.command, check.output, check.more)
+        except ToolMissing as error:
+            raise NotThere(error.what, CheckResult(127, False, False, 0.0, b"", error.what.encode())) from error
         changed = report = None
         reports: dict[str, bytes] = {}
         left: tuple[str, ...] = ()

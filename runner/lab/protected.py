@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from runner.lab.check import Check, CheckResult, Place, SetupFails, run_check
+from runner.lab.check import CannotBegin, Check, CheckResult, NotThere, Place, run_check
 from runner.lab.doubts import decoy_doubts, doubts
 from runner.lab.kit import Kit
 from runner.lab.tree import Overlay, protected_overlay
@@ -19,16 +19,19 @@ def protected_check(
     """Run ``check`` with all that the contestant may not change as the baseline has it (default: in its own pod).
 
     Exit code 0 of a command with ``tests`` passes only where nothing speaks against it; the result's ``doubts`` say
-    what does. A setup that fails is a failed check: it was proven on the baseline, in the same images.
+    what does. A setup that fails is a failed check: it was proven on the baseline, in the same images. So is a command
+    that is not there, where the baseline has it.
     """
     entry = kit.benchmark.entry
     overlay = protected_overlay(mirror, baseline, check.commit, entry.protected, entry.scope_allowlist)
     run = place or (lambda check: run_check(kit, mirror, check, run_id=run_id))
     try:
         return _judged(kit, mirror, baseline, replace(check, overlay={**overlay, **(check.overlay or {})}), run)
-    except SetupFails as error:
+    except CannotBegin as error:
         if check.commit == baseline:
             raise
+        if isinstance(error, NotThere):
+            run(replace(check, commit=baseline))  # raises where it is not there either
         return error.result
 
 

@@ -6,12 +6,26 @@ import time
 
 from runner.sandbox.box import Box, BoxDead, ToolMissing
 
-# A second of grace for what is just ending. Zombies write nothing.
+# A second of grace for what is just ending. Zombies write nothing, unless they have threads that run on.
 _TRIES, _PAUSE_S = 10, 0.1
 _LOOK = """
+look() {
+    for status in /proc/[0-9]*/status; do
+        name= state= uid= threads=
+        while IFS="$(printf '\\t')" read -r key value more; do
+            case $key in
+                Name:) name=$value ;; State:) state=${value%% *} ;;
+                Uid:) uid=${more%%[!0-9]*} ;; Threads:) threads=$value; break ;;
+            esac
+        done 2>/dev/null <"$status" || continue
+        [ "$uid" = "$1" ] || continue
+        case $state in [ZX]) [ "$threads" -gt 1 ] || continue ;; esac
+        echo "$name"
+    done
+}
 tries=0
-while pgrep -r D,R,S,T,t -u "$1" >/dev/null && [ $tries -lt 10 ]; do sleep 0.1; tries=$((tries + 1)); done
-pgrep -l -r D,R,S,T,t -u "$1" | cut -d ' ' -f 2- || true
+while [ -n "$(look "$1")" ] && [ $tries -lt 10 ]; do sleep 0.1; tries=$((tries + 1)); done
+look "$1"
 """
 _FULL = "(as many as may be)"
 _STUBBORN = "(cannot be ended)"

@@ -5,7 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
+import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO
 
 from runner.errors import RigError
 from runner.gitdir import repository_files
@@ -26,6 +30,8 @@ find "${{1%/*}}" -mindepth 1 -delete
 mkdir -p "$1"
 tar -x -f - -C "$1"
 {_INDEX}"""
+# Stops at the limit, and says how reading ended: a sparse file has no end that anybody could wait for.
+_READ = '{ tar -c -f - -C "$1" --exclude=./.git . 2>/dev/null; echo $? >&2; } | head -c "$2"'
 _RENEW = 'set -eu; tar -x -f - -C "$1"\n' + _INDEX
 
 Overlay = Mapping[bytes, tuple[str, bytes] | None]
@@ -95,23 +101,29 @@ def _run(box: Box, script: str, stdin: bytes, user: str) -> None:
         raise RigError(f"the tree could not be laid out: {said[-1] if said else done.exit_code}")
 
 
-def tree_digest(box: Box, *, limit_bytes: int = 1 << 30) -> dict[str, str]:
+def tree_digest(box: Box, *, limit_bytes: int = 1 << 29) -> dict[str, str]:
     """Every file below ``/work/repo`` but ``.git``, with a hash of kind, mode bit and content, taken on the host.
 
-    Raises RigError where the tree is larger than ``limit_bytes`` or cannot be read.
+    Raises TreeUnreadable where the tree is larger than ``limit_bytes`` (holes count) or cannot be read.
     """
-    argv = ["tar", "-c", "-f", "-", "-C", TREE, "--exclude=./.git", "."]
-    done = box.exec(argv, timeout_s=120, user="1000:1000", cwd="/", output_limit=limit_bytes)
-    if not done.ok or done.stdout_truncated:
-        raise TreeUnreadable("the tree cannot be read back")
     digests = {}
-    with tarfile.open(fileobj=io.BytesIO(done.stdout), mode="r:", errors="surrogateescape") as archive:
-        for member in archive:
-            if member.isdir():
-                continue
-            handle = archive.extractfile(member) if member.isreg() else None
-            content = handle.read() if handle else member.linkname.encode("utf-8", "surrogateescape")
-            kind = f"{member.type!r}{member.mode & 0o100}"
-            name = member.name.removeprefix("./").encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-            digests[name] = kind + hashlib.sha256(content).hexdigest()
+    with tempfile.NamedTemporaryFile(prefix="bench-tree-") as file:
+        argv = ["sh", "-c", _READ, "read", TREE, str(limit_bytes)]
+        done = box.exec(argv, timeout_s=120, user="1000:1000", cwd="/", stdout_to=Path(file.name),
+                        output_limit=limit_bytes)  # fmt: skip
+        if not done.ok or done.stderr.split() != [b"0"]:
+            raise TreeUnreadable("the tree cannot be read back")
+        with tarfile.open(fileobj=file, mode="r:", errors="surrogateescape") as archive:
+            for member in archive:
+                if member.isdir():
+                    continue
+                file_of = archive.extractfile(member) if member.isreg() else None
+                handle: IO[bytes] = file_of or io.BytesIO(member.linkname.encode("utf-8", "surrogateescape"))
+                content = hashlib.sha256()
+                for piece in iter(partial(handle.read, 1 << 20), b""):
+                    content.update(piece)
+                name = member.name.removeprefix("./").encode("utf-8", "surrogateescape")
+                digests[name.decode("utf-8", "backslashreplace")] = (
+                    f"{member.type!r}{member.mode & 0o100}{content.hexdigest()}"
+                )
     return digests

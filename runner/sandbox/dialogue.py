@@ -19,8 +19,10 @@ class Dialogue:
         """Start the command. Raises RigError."""
         self._channel = box.begin(argv)
 
-    def ask(self, text: bytes, *, until: bytes, timeout_s: float) -> None:
-        """Say ``text`` and wait for a line ``until``. Raises RigError, in the command's own words where it ended."""
+    def ask(self, text: bytes, *, until: bytes, timeout_s: float) -> bytes:
+        """Say ``text``, wait for a line ``until``; what came before it (its last 64 KiB). Raises RigError, in the
+        command's own words where it ended.
+        """
         heard, said = bytearray(), Capture(_KEPT_BYTES)
         end = until + b"\n"
 
@@ -29,12 +31,12 @@ class Dialogue:
                 said.add(piece)
             else:
                 heard.extend(piece)
-                del heard[: -len(end)]
+                del heard[:-_KEPT_BYTES]
 
         limit = time.monotonic() + timeout_s
         over = self._channel.talk(text, take, until=limit, stop=lambda: heard.endswith(end), more=True)
         if not over and heard.endswith(end):
-            return
+            return bytes(heard[: -len(end)])
         words = said.data().decode("utf-8", "replace").strip()
         raise RigError(words or ("it ended" if over else f"no answer for {timeout_s:.0f} s"))
 

@@ -62,7 +62,8 @@ class Watch:
     def processes(self, uid: int) -> list[str] | None:
         """Names of what runs there as ``uid``, the dead left out; None where that cannot be seen.
 
-        One that ended or began while we looked counts as running, without a name.
+        Dead is who has no thread left: a process whose first one has ended is shown as a zombie and runs on. One that
+        ended or began while we looked counts as running, without a name.
         """
         if self._counter is None or not self._same_users():
             return None
@@ -78,7 +79,7 @@ class Watch:
                 names.append("(gone)")
                 continue
             fields = dict(line.split(":\t", 1) for line in text.splitlines() if ":\t" in line)
-            if fields["Uid"].split()[1] == str(uid) and fields["State"][0] not in "ZX":
+            if fields["Uid"].split()[1] == str(uid) and (fields["State"][0] not in "ZX" or int(fields["Threads"]) > 1):
                 names.append(fields["Name"])
         return names
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
+from random import SystemRandom
 from typing import Literal
 
 from runner.scoring.patches import Patch, PatchFails, mutant
@@ -85,7 +87,9 @@ class Sweeper:
     def sweep(
         self, patches: Sequence[Patch], placebos: Sequence[Patch], controls: dict[str, str], *, whole: bool = False
     ) -> Sweep:
-        """Control, placebos, mutants and, when none is left to begin, control again. ``controls`` are further programs
+        """Control; placebos and mutants, in an order that nobody knows, so that a corpus which counts its runs (by a
+        clock, a transaction's number, ...) cannot tell which is which; when none is left to begin, control again.
+        ``controls`` are further programs
         (name to commit) on which the corpus has to be green; ``whole`` runs every case on every mutant (the full kill
         matrix) instead of stopping at the first failure. Raises PatchFails for a patch that does not fit its frozen
         program.
@@ -97,8 +101,11 @@ class Sweeper:
             sweep = Sweep(control, extra=extra)
             if sweep.unusable:
                 return sweep if control.ended == "green" else Sweep(control)
-            quiet = [pool.submit(self._placebo, p) for p in placebos]
-            mutants = [pool.submit(self._one, p, whole=whole) for p in patches]
+            asked = [partial(self._placebo, p) for p in placebos]
+            asked += [partial(self._one, p, whole=whole) for p in patches]
+            begun = {n: pool.submit(asked[n]) for n in SystemRandom().sample(range(len(asked)), len(asked))}
+            looked = [begun[n] for n in range(len(asked))]
+            quiet, mutants = looked[: len(placebos)], looked[len(placebos) :]
             after = pool.submit(self._control, self.program, repeat=1)
             try:
                 sweep = Sweep(control, None, (), tuple(one.result() for one in quiet), extra)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from runner.errors import ConfigError
-from runner.lab.check import Check, CheckResult, Place, run_check
+from runner.lab.check import Check, CheckResult, Place, SetupFails, run_check
 from runner.lab.junit import read_junit
 from runner.lab.kit import Kit
 from runner.lab.tree import Overlay
@@ -82,7 +82,11 @@ class Suite:
             repeat=repeat,
         )
         place = self.place or (lambda check: run_check(self.kit, self.mirror, check, run_id=self.run_id))
-        return judge(place(check), entry.mutations)
+        try:
+            result = place(check)
+        except SetupFails as error:  # it is proven on the baseline, before anything of a contestant's is judged
+            result = error.result
+        return judge(result, entry.mutations)
 
     def _overlay(self, program: str, cases_dir: str) -> Overlay:
         prefix = cases_dir.rstrip("/").encode() + b"/"

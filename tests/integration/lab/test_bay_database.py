@@ -61,6 +61,29 @@ def test_a_database_that_was_dropped_or_is_held_open_comes_back(lab: tuple[Bay, 
     assert run(lab, LOOK).stdout == first.stdout
 
 
+QUIET = """psql -X -d template1 -c "SELECT lo_from_bytea(4242, 'x')" \\
+    -c 'ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO PUBLIC'
+psql -X -d postgres -c "SELECT lo_from_bytea(4242, 'x')" \\
+    -c "ALTER ROLE app IN DATABASE postgres SET application_name='x'"
+psql -X -d postgres -c 'ALTER DATABASE bench_seed ALLOW_CONNECTIONS true'
+psql -X -d bench_seed -c 'CREATE TABLE mine ()'; true"""
+# One expression asks for interrupts only when it is done.
+STUBBORN = "+".join(f"length(power(x + {n}, 120000)::text)" for n in range(90))
+LOUD = f"""psql -X -c 'ALTER DATABASE app IS_TEMPLATE true'
+setsid psql -X -d postgres -c 'SELECT {STUBBORN} FROM (VALUES (9.123456789)) t (x)' >/dev/null 2>&1 & sleep 1"""
+LEFT = """for db in postgres template1 app; do psql -X -A -t -d $db -c "SELECT count(*) FROM pg_largeobject_metadata" \\
+-c 'SELECT count(*) FROM pg_default_acl' -c 'SHOW application_name' -c "SELECT to_regclass('mine') IS NULL" \\
+-c "SELECT count(*) FROM pg_stat_activity WHERE usename = 'app'"; done"""
+
+
+@pytest.mark.parametrize("script", [QUIET, LOUD])
+def test_what_outlives_a_dropped_database_is_gone_as_well(lab: tuple[Bay, str], script: str) -> None:
+    """In the databases that everybody shares, in the sealed copy, in settings, or as a session that cannot be ended."""
+    done = run(lab, script)
+    assert done.exit_code == 0, done.stderr
+    assert run(lab, LEFT).stdout.split() == [b"0", b"0", b"psql", b"t", b"1"] * 3
+
+
 def test_a_server_that_lost_its_sessions_is_asked_again(lab: tuple[Bay, str]) -> None:
     """What a crash of one backend does to all: the runner's own session ends too."""
     first = run(lab, LOOK)

@@ -75,6 +75,22 @@ def test_survivors_are_named_and_ended(box: Box, way: str) -> None:
     assert end_survivors(box, "1000:1000") == ()
 
 
+THREADS = """
+import ctypes, os, threading, time
+if os.fork() == 0:
+    os.closerange(0, 3)
+    threading.Thread(target=time.sleep, args=(600,)).start()
+    ctypes.CDLL(None).syscall(60, 0)
+"""
+
+
+def test_threads_that_outlive_the_first_of_their_process_are_survivors(box: Box, way: str) -> None:
+    """The kernel shows such a process as a zombie."""
+    assert box.exec(["python3", "-c", THREADS], timeout_s=20).ok
+    assert end_survivors(box, "1000:1000") == ("python3",)
+    assert end_survivors(box, "1000:1000") == ()
+
+
 @needs_root
 def test_others_processes_and_the_dead_are_not_counted(box: Box) -> None:
     sh(box, "sleep 600 >/dev/null 2>&1 &")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from runner.errors import ConfigError
 from runner.lab.check import Check, CheckResult, laid
 from runner.lab.doubts import decoy_doubts, doubts
+from runner.lab.junit import read_junit
 from runner.lab.kit import Kit
 from runner.lab.protected import protected_check
 from runner.lab.tripwires import tripwires
@@ -194,3 +195,9 @@ def test_an_empty_list_of_expected_tests_is_refused(tmp_path: Path, text: str) -
     (tmp_path / "e.yaml").write_text(text)
     with pytest.raises(ConfigError, match=r"e\.yaml"):
         expected_tests(replace(load("hostile"), home=tmp_path), "e.yaml")
+
+
+def test_a_report_of_millions_of_cases_is_none() -> None:
+    """It would take minutes to read; what nobody reads proves nothing."""
+    few, many = (b"<testsuite>" + b"<testcase name='x'/>" * n + b"</testsuite>" for n in (1000, 500_000))
+    assert (read_junit(few).executed, read_junit(many).executed) == ({"x"}, set())

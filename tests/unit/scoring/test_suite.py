@@ -134,8 +134,28 @@ def test_nothing_is_run_on_a_mutant_of_a_program_whose_control_is_red(monkeypatc
 def test_the_control_after_a_sweep_is_begun_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("runner.scoring.mutations.mutant", lambda *_: "patched")
     monkeypatch.setattr(Patch, "content", lambda self: b"")
-    swept = replace(sweeper([GREEN, GREEN], [GREEN, RED, RED]), side_by_side=0)
+    swept = replace(sweeper([GREEN, GREEN], [GREEN] * 3), side_by_side=0)
     patches = [Patch(name, Path(f"{name}.patch")) for name in ("one", "two")]
     found = swept.sweep(patches, patches[:1], {})
-    assert [m.verdict for m in found.mutants] == ["killed", "killed"]
+    assert [m.verdict for m in found.mutants] == ["survived", "survived"]
     assert cast(Coin, swept.suite).ran == ["frozen", "patched", "patched", "patched", "frozen"]
+
+
+def test_a_corpus_that_counts_its_runs_kills_nothing(tmp_path: Path) -> None:
+    """It is green for as long as controls and placebos used to be run, red while mutants were, and green at the end."""
+    placebos, faults = ([Patch(f"{kind}{n}", tmp_path) for n in range(count)] for kind, count in (("p", 3), ("f", 20)))
+
+    class Counts:
+        mirror, runs = None, 0
+
+        def run(self, program: str, **more: object) -> SuiteResult:
+            self.runs += 1
+            return GREEN if self.runs <= 4 or self.runs > 24 else RED
+
+    def kills() -> int:
+        suite: Any = Counts()
+        return Sweeper(suite, "frozen", False, 1, lambda line: None).sweep(faults, placebos, {}).killed
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("runner.scoring.mutations.mutant", lambda mirror, program, patch: patch.name)
+        assert sum(kills() > 0 for _ in range(30)) <= 3
