@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class Bench:
 
     home: Path
     env: dict[str, str]
+    program: Sequence[str] = ("-m", "runner.cli.main")
 
     @property
     def index(self) -> Path:
@@ -53,7 +54,7 @@ class Bench:
         return sorted(self.runs.glob("2*")) if self.runs.exists() else []
 
     def argv(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "runner.cli.main", *arguments]
+        return [sys.executable, *self.program, *arguments]
 
     def __call__(self, *arguments: str, timeout: float = 240) -> Done:
         done = subprocess.run(

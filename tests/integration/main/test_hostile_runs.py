@@ -43,6 +43,29 @@ GONE = r"""cases; commit work; git checkout -q --detach; git branch -qD "$branch
 setsid sh -c 'while :; do date +%N > "cases/$(date +%N).txtar"; done' < /dev/null > /dev/null 2>&1 &"""
 SCRIPTS = {"configured": CONFIGURED, "hidden": HIDDEN, "refused": REFUSED, "gone": GONE}
 
+# The command line on another day and under another umask; what else differs is in the environment.
+LATER = """
+import datetime, os, sys, time
+real = time.time
+time.time = lambda: real() + 1500 * 86400
+class Later(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromtimestamp(time.time(), tz)
+datetime.datetime = Later
+os.umask(0o077)
+from runner.cli.main import main
+main()
+"""
+ELSEWHERE = {
+    "LC_ALL": "C",
+    "LANG": "C",
+    "PYTHONCOERCECLOCALE": "0",
+    "PYTHONUTF8": "0",
+    "USER": "other",
+    "HOSTNAME": "other",
+}
+
 
 def heads(bundle: Path) -> list[str]:
     done = subprocess.run(["git", "bundle", "list-heads", str(bundle)], capture_output=True, text=True, check=True)
@@ -91,15 +114,20 @@ def test_every_cheat_has_its_row_and_its_reason(cheats: Bench) -> None:
 
 
 def _score_again(bench: Bench, folders: list[Path]) -> None:
-    """No agent, no model, no mirror: the same bytes, shuffled, on one worker or three, in another time zone."""
+    """No agent, no model, no mirror: the same bytes, shuffled, on one worker or three, in another time zone and locale,
+    by another user's umask, with other hashes, years later.
+    """
     shutil.rmtree(bench.home / ".bench/workspaces")
     (bench.home / "harnesses.yaml").unlink()
+    bench.program = ["-c", LATER]
     for number, folder in enumerate(folders):
         before = scores(folder)
         assert {"gates.json", "process.json", "cost.json"} <= before.keys()
-        bench.env["TZ"] = ("Pacific/Auckland", "America/Lima")[number]
+        bench.env |= ELSEWHERE | {"TZ": ("Pacific/Auckland", "America/Lima")[number], "PYTHONHASHSEED": str(number + 1)}
         done = bench("rescore", folder.name, "--registry", str(bench.index), "--json", "--seed", str(number + 5),
                      "--jobs", str(1 + 2 * number), timeout=300)  # fmt: skip
         assert done.code == 0, done.err
         assert (done.document[0]["revision"], done.document[0]["changes"]) == (2, [])
         assert scores(folder / "revisions/2") == before
+        day = json.loads((folder / "revisions/2/revision.json").read_text())["at"][:4]
+        assert int(day) > int(folder.name[:4]) + 3
