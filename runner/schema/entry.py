@@ -193,6 +193,9 @@ PENALTIES = ("retry", "rebaseline", "malformed", "loop", "death")
 THRESHOLDS = ("wildcard", "churn")
 
 
+Points = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
 class Weights(Strict):
     """``code``: parts ``gates`` and ``corpus`` (as the seed), ``prerequisites`` and ``criterion`` for runner-1.
 
@@ -200,9 +203,9 @@ class Weights(Strict):
     flat keys (``churn_full_max``, ``churn_zero_min``) are read as the band ``churn``.
     """
 
-    code: dict[str, dict[str, float]] = {}
-    agentic: dict[str, float] = {}
-    penalties: dict[str, float] = {}
+    code: dict[str, dict[str, Points]] = {}
+    agentic: dict[str, Points] = {}
+    penalties: dict[str, Points] = {}
     thresholds: dict[str, Band] = {}
 
     @field_validator("thresholds", mode="before")

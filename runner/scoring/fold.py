@@ -40,12 +40,14 @@ def band_share(band: Band, value: float) -> float:
 
 
 def compose(components: Sequence[Component], formula: str) -> Composite:
-    """Every component's points are rounded to two decimals, half up, before they are summed."""
+    """Every component's points are rounded to two decimals, half up, before they are summed; never above its weight,
+    and all of a weight that has more decimals is all of it.
+    """
     scored = [c for c in components if c.kind == "points"]
     total = sum(c.weight for c in scored)
     measured = [c for c in scored if c.earned is not None]
     available = sum(c.weight for c in measured)
-    earned = float(sum((cents(c.earned) for c in measured if c.earned is not None), Decimal(0)))
+    earned = float(sum((_counted(c.earned, c.weight) for c in measured if c.earned is not None), Decimal(0)))
     factor = _factor([c for c in components if c.kind == "prerequisite"])
     value: float | None = None
     reason = None
@@ -74,6 +76,11 @@ def _factor(prerequisites: Sequence[Component]) -> float | None:
     measured = [c for c in prerequisites if c.earned is not None]
     weight = sum(c.weight for c in measured)
     return sum(c.earned or 0.0 for c in measured) / weight if weight else None
+
+
+def _counted(earned: float, weight: float) -> Decimal:
+    whole = Decimal(str(weight))
+    return whole if earned >= weight else min(cents(earned), whole)
 
 
 def cents(value: float) -> Decimal:
