@@ -22,6 +22,11 @@ def count(value: int) -> str:
     return f"{rounded(value / 1_000_000, 1)}M"
 
 
+def minute(moment: str) -> str:
+    """Date and time of day, of a moment in ISO 8601; one that is written so already stays."""
+    return f"{moment[:10]} {moment[11:16]}"
+
+
 def duration(seconds: float) -> str:
     """``1h03m09s``, ``21m38s``, ``0m05s``; nothing at all is ``0s``."""
     whole = int(seconds + 0.5)

@@ -13,7 +13,7 @@ def row(result: RunResult, *, report: str, series: str) -> dict[str, str]:
     scored = result.outcome == "pass"
     tokens = result.tokens
     return {
-        "date": f"{result.started_at[:10]} {result.started_at[11:16]}",
+        "date": fmt.minute(result.started_at),
         "model": f"`{result.arm.model}`",
         "provider": result.arm.provider,
         "orch": result.arm.orchestration,

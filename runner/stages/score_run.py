@@ -319,7 +319,7 @@ def _run(work: Worked, milestones: dict[str, dict[str, Any]], every: list[dict[s
         "model": model,
         "model_slug": work.slug,
         "run_id": stamp,
-        "date": min(starts, default=None),
+        "date": fmt.minute(min(starts)) if starts else None,
         "schemas": sorted({kind_of(trace) for trace in traces}),
         "wall_ms": wall,
         "wall": None if wall is None else fmt.duration(wall / 1000),

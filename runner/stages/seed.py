@@ -63,7 +63,7 @@ def report(branch: Branch, given: Given, stated: Stated, log: Log, *, dry_run: b
     target = branch.kit.benchmark.runs_dir / f"{run_id}-{slug}.md"
     row = seed_row(
         entry, layers, stated,
-        date=str(run.get("date") or f"{stamp[:10]} {stamp[11:16]}"),
+        date=fmt.minute(str(run.get("date") or stamp)),
         model=str(run.get("model") or slug),
         report=f"[{run_id}]({entry.runs_dir}/{target.name})",
     )  # fmt: skip

@@ -177,7 +177,7 @@ def test_process_and_cost_are_read_from_a_log(clone: Clone, tmp_path: Path) -> N
     done = score(clone, "report", "--branch", "bench/good", "--log", str(log), "--provider", "local", "--dry-run")
     assert done.exit_code == 0, done.exception
     cells = [c.strip() for c in done.stdout.splitlines()[0].split("|")[1:-1]]
-    assert (cells[5], cells[11], cells[13]) == ("pass", "in 5 out 7", "$0.00")
+    assert (cells[0], cells[5], cells[11], cells[13]) == ("2026-09-17 04:03", "pass", "in 5 out 7", "$0.00")
     assert cells[8] != "-"
 
 
