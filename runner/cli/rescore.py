@@ -33,7 +33,8 @@ def rescore(
     from runner.errors import ProofError, UsageError
     from runner.lab.prepare import prepare_kit
     from runner.sandbox.engine import connect
-    from runner.scoring.layers import read_mapping
+    from runner.schema.mapping import CaseMapping
+    from runner.scoring.given import read_given
     from runner.stages.rescore import How, changed_lines
     from runner.stages.rescore import rescore as score_again
     from runner.stages.stored import open_stored
@@ -41,7 +42,7 @@ def rescore(
 
     if mapping is not None and len(run) > 1:
         raise UsageError("a mapping is of one run's cases", "name one run")
-    how = How(full, read_mapping(mapping) if mapping else None, jobs, seed)
+    how = How(full, read_given(CaseMapping, mapping) if mapping else None, jobs, seed)
     stored = [open_stored(registry, name) for name in run]  # all are known to be sound before the first is scored
     documents, broken = [], []
     with connect() as engine:

@@ -176,11 +176,13 @@ def _measured(
 ) -> tuple[Any, Any]:
     from runner.errors import ConfigError
     from runner.registry.load import pick, read_entries
-    from runner.scoring.layers import measure_corpus, read_mapping
+    from runner.schema.mapping import CaseMapping
+    from runner.scoring.given import read_given
+    from runner.scoring.layers import measure_corpus
     from runner.stages.clone import Where, open_clone
 
     entry = pick(read_entries(registry.resolve()), benchmark, registry)
-    votes = read_mapping(mapping) if mapping else None
+    votes = read_given(CaseMapping, mapping) if mapping else None
     runs_something = mutants or entry.probes_dir is not None or entry.case_reader == "junit"
     with open_clone(registry, benchmark, branch, repo, Where(on_host, image), _log, commands=runs_something) as judged:
         result = measure_corpus(judged, _log, judged.kit.side_by_side, mapping=votes, whole=True,

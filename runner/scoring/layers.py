@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
-from pydantic import ValidationError
-
-from runner.errors import ConfigError
 from runner.lab.bay import Bays
 from runner.registry.benchmark import Benchmark
 from runner.registry.manifests import patch_entries
@@ -129,19 +125,6 @@ def _sweep(
         suite = Suite(branch.kit, mirror, cases, branch.run_id, place=place)
         sweeper = Sweeper(suite, program, target == "branch", side_by_side, announce)
         return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls, whole=whole)
-
-
-def read_mapping(path: Path) -> CaseMapping:
-    """A judge's votes. Raises ConfigError naming what cannot be used."""
-    try:
-        return CaseMapping.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise ConfigError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}",
-                          "docs/reference/records.md shows the format") from None  # fmt: skip
 
 
 def _split(sweep: Sweep, probes: set[str]) -> tuple[Sweep, Sweep]:

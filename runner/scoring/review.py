@@ -6,7 +6,6 @@ against a schema, and every place they cite must exist; an answer that fails is 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -190,18 +189,3 @@ def review_score(record: ReviewRecord) -> Score:
     figures["rubric"] = Cell.of(record.rubric, "review")
     figures["prompt"] = Cell.of(record.prompt, "review")
     return Score(layer="review", scorer_version=SCORER_VERSION, figures=figures, reason=cell.reason)
-
-
-def read_import(path: Path) -> ReviewImport:
-    """Raises ConfigError naming the key that cannot be used."""
-    try:
-        return ReviewImport.model_validate(json.loads(path.read_bytes()))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise ConfigError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}",
-                          "docs/reference/records.md shows the format") from None  # fmt: skip
-    except ValueError as error:
-        raise ConfigError(f"{path} is no JSON: {error}") from None

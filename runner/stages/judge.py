@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from runner.errors import ProviderError, UsageError
 from runner.gateway.client import Gateway
-from runner.gateway.providers import Provider, load_providers, providers_file
 from runner.schema.mapping import VOTES_NEEDED, CaseMapping, Vote
-from runner.scoring.ask import ask
+from runner.scoring.ask import Said
 from runner.scoring.branch import Branch
 from runner.scoring.judge import check_judges, mapping_prompt, read_vote
 from runner.scoring.layers import probe_of
+from runner.scoring.panel import answers
 from runner.scoring.readers import reader
 from runner.scoring.suite import cases_of, folder_cases
 
@@ -22,31 +19,22 @@ from runner.scoring.suite import cases_of, folder_cases
 def ask_judges(branch: Branch, judges: Sequence[str], gateway: Gateway, tell: Callable[[str], None]) -> CaseMapping:
     """Raises UsageError where there is nothing to ask or too few judges, ProviderError for fewer than three votes."""
     check_judges(judges)
-    known = load_providers(providers_file(branch.kit.benchmark.home))
-    resolved = [(name, *known.resolve(name)) for name in judges]
     wanted, found = open_cases(branch)
-    text = mapping_prompt(wanted, found)
-    with tempfile.TemporaryDirectory(prefix="bench-judge-") as folder:
 
-        def one(number: int, who: tuple[str, Provider, str]) -> Vote | None:
-            name, provider, model = who
-            try:
-                said = ask(gateway, f"{branch.run_id}-judge-{number}", provider, model, text,
-                           Path(folder, f"{number}.jsonl"))  # fmt: skip
-            except ProviderError as error:
-                tell(f"{name}: no answer: {error.what}")
-                return None
-            vote, why_not = read_vote(said.text, name, list(wanted), list(found))
-            tell(f"{name}: {sum(c is not None for c in vote.mapping.values())} of {len(wanted)} mapped"
-                 if vote else f"{name}: {why_not}")  # fmt: skip
-            return vote
+    def read(name: str, said: Said | ProviderError) -> Vote | None:
+        if isinstance(said, ProviderError):
+            tell(f"{name}: no answer: {said.what}")
+            return None
+        vote, why_not = read_vote(said.text, name, list(wanted), list(found))
+        tell(f"{name}: {sum(c is not None for c in vote.mapping.values())} of {len(wanted)} mapped"
+             if vote else f"{name}: {why_not}")  # fmt: skip
+        return vote
 
-        with ThreadPoolExecutor(len(resolved)) as pool:
-            votes = [vote for vote in pool.map(one, range(1, len(resolved) + 1), resolved) if vote]
+    home, run_id = branch.kit.benchmark.home, f"{branch.run_id}-judge"
+    with answers(gateway, home, judges, run_id, mapping_prompt(wanted, found), read) as (all_votes, _):
+        votes = [vote for vote in all_votes if vote]
     if len(votes) < VOTES_NEEDED:
-        raise ProviderError(
-            f"{len(votes)} of {len(resolved)} votes can be used; {VOTES_NEEDED} are needed", "ask again"
-        )
+        raise ProviderError(f"{len(votes)} of {len(judges)} votes can be used; {VOTES_NEEDED} are needed", "ask again")
     return CaseMapping(votes=votes)
 
 

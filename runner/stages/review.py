@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from runner import __version__
 from runner.errors import ProviderError, UsageError
 from runner.gateway.client import Gateway
-from runner.gateway.providers import Provider, load_providers, providers_file
 from runner.repo import Mirror
 from runner.schema.base import digest
 from runner.schema.cell import Cell
-from runner.schema.review import Review, ReviewRecord
+from runner.schema.review import Review, ReviewImport, ReviewRecord
 from runner.schema.run import Change, Revision
 from runner.scoring import SCORER_VERSION
-from runner.scoring.ask import ask
+from runner.scoring.ask import Said
+from runner.scoring.given import read_given
+from runner.scoring.panel import answers
 from runner.scoring.review import (
     Places,
     basis,
@@ -25,7 +24,6 @@ from runner.scoring.review import (
     from_import,
     prompt_for,
     read_answer,
-    read_import,
     review_cell,
     review_score,
 )
@@ -48,7 +46,7 @@ def reviewable(stored: Stored) -> None:
 def import_reviews(stored: Stored, file: Path) -> Revision:
     """Fold grades that were given elsewhere. Raises ConfigError for a file that cannot be used."""
     reviewable(stored)
-    given = read_import(file)
+    given = read_given(ReviewImport, file)
     with opened_branch(stored) as (mirror, head):
         places = Places.of(mirror, stored.lock.baseline, head)
     record = from_import(given, stored.lock.run_id, stored.lock.arm, places)
@@ -60,36 +58,27 @@ def ask_reviewers(stored: Stored, gateway: Gateway, tell: Tell) -> Revision:
     reviewable(stored)
     reviewers = stored.benchmark.entry.reviewers
     check_reviewers(reviewers, stored.lock.arm)
-    known = load_providers(providers_file(stored.benchmark.home))
-    resolved = [(name, *known.resolve(name)) for name in reviewers]
     with opened_branch(stored) as (mirror, head):
         places = Places.of(mirror, stored.lock.baseline, head)
         text = prompt_for(_task(stored, mirror), _diff(mirror, stored.lock.baseline, head), _outputs(stored.run),
                           stored.lock.arm)  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="bench-review-") as folder:
 
-        def one(number: int, who: tuple[str, Provider, str]) -> Review:
-            name, provider, model = who
-            review = _review(gateway, f"{stored.lock.run_id}-review-{number}", name, provider, model, text, places,
-                             Path(folder, f"{number}.jsonl"))  # fmt: skip
-            tell(f"{name}: {review.grades.mean if review.grades else review.reason}")
-            return review
+    def read(name: str, said: Said | ProviderError) -> Review:
+        review = _review(name, said, places)
+        tell(f"{name}: {review.grades.mean if review.grades else review.reason}")
+        return review
 
-        with ThreadPoolExecutor(len(resolved)) as pool:
-            reviews = list(pool.map(one, range(1, len(resolved) + 1), resolved))
+    run_id = f"{stored.lock.run_id}-review"
+    with answers(gateway, stored.benchmark.home, reviewers, run_id, text, read) as (reviews, journals):
         by = basis(reviewers)
         record = ReviewRecord(run_id=stored.lock.run_id, rubric=str(by["rubric"]), prompt=str(by["prompt"]),
                               shown=digest(text), reviews=reviews)  # fmt: skip
-        return _fold(stored, record, digest(by), sorted(Path(folder).iterdir()))
+        return _fold(stored, record, digest(by), journals)
 
 
-def _review(
-    gateway: Gateway, run_id: str, name: str, provider: Provider, model: str, text: str, places: Places, journal: Path
-) -> Review:
-    try:
-        said = ask(gateway, run_id, provider, model, text, journal)
-    except ProviderError as error:
-        return Review(reviewer=name, given="gateway", valid=False, reason=f"no answer: {error.what}")
+def _review(name: str, said: Said | ProviderError, places: Places) -> Review:
+    if isinstance(said, ProviderError):
+        return Review(reviewer=name, given="gateway", valid=False, reason=f"no answer: {said.what}")
     answer, why_not = read_answer(said.text, places)
     if answer is None:
         return Review(reviewer=name, given="gateway", valid=False, reason=why_not, served=said.served,

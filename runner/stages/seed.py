@@ -13,6 +13,7 @@ from runner.errors import ConfigError, UsageError
 from runner.lab.prepare import Log
 from runner.report import format as fmt
 from runner.report.seed import Layers, Stated, seed_detail, seed_row
+from runner.schema.review import ReviewImport
 from runner.schema.score import Gate, Score
 from runner.scoring import seed
 from runner.scoring.agentic import agentic_components
@@ -20,9 +21,10 @@ from runner.scoring.branch import Branch
 from runner.scoring.code import code_components
 from runner.scoring.fold import compose
 from runner.scoring.gates import measure_gates
+from runner.scoring.given import read_given
 from runner.scoring.layers import measure_corpus
 from runner.scoring.plan import outcome_of
-from runner.scoring.review import Places, from_import, read_import, review_cell
+from runner.scoring.review import Places, from_import, review_cell
 from runner.store.clock import now
 from runner.store.files import write_atomic
 
@@ -137,7 +139,7 @@ def _with_ci(milestones: Gate, gates: Document) -> Gate:
 
 def _review(branch: Branch, path: Path) -> str:
     places = Places.of(branch.mirror, branch.baseline, branch.head)
-    cell = review_cell(from_import(read_import(path), branch.run_id, None, places))
+    cell = review_cell(from_import(read_given(ReviewImport, path), branch.run_id, None, places))
     if cell.value is None:
         raise ConfigError(f"{path}: {cell.reason}")
     return fmt.grade(float(cell.value))

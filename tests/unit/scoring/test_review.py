@@ -18,6 +18,7 @@ from runner.repo import Mirror
 from runner.schema.arm import Arm
 from runner.schema.review import CRITERIA, Grades, Review, ReviewImport, ReviewRecord
 from runner.scoring.ask import ask
+from runner.scoring.given import read_given
 from runner.scoring.review import (
     Places,
     check_reviewers,
@@ -25,7 +26,6 @@ from runner.scoring.review import (
     mean_grade,
     prompt_for,
     read_answer,
-    read_import,
     review_cell,
     review_score,
     rubric,
@@ -156,7 +156,7 @@ def test_grades_given_elsewhere(tmp_path: Path) -> None:
     two: dict[str, Any] = {"reviewer": "codex", "grades": dict(zip(CRITERIA, (3, 3, 5, 3), strict=True))}
     file = tmp_path / "grades.json"
     file.write_text(json.dumps({"rubric": "the shared one", "reviews": [one, two]}))
-    assert review_cell(from_import(read_import(file), "r", ARM, PLACES)).value == 3.75  # as published
+    assert review_cell(from_import(read_given(ReviewImport, file), "r", ARM, PLACES)).value == 3.75  # as published
     for reviews, said in (
         ([one], "at least 2 are needed"),
         ([one, one], "named twice"),
@@ -164,7 +164,7 @@ def test_grades_given_elsewhere(tmp_path: Path) -> None:
     ):
         file.write_text(json.dumps({"rubric": "the shared one", "reviews": reviews}))
         with pytest.raises(ConfigError, match=said):
-            read_import(file)
+            read_given(ReviewImport, file)
     own = ReviewImport.model_validate({"rubric": "x", "reviews": [one, {**two, "reviewer": "Wonder-9B"}]})
     with pytest.raises(ConfigError, match="is the contestant"):
         from_import(own, "r", ARM, PLACES)
