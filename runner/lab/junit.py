@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from runner.lab.text import one_line
+
 _ELEMENTS = 200_000
 
 
@@ -47,8 +49,8 @@ def _read(content: bytes) -> Report:
         suite = suites.pop()
         suites += list(suite.testsuites())  # type: ignore[no-untyped-call]  # the library is half typed
         for case in suite:
-            name = case.name or ""
-            known_as = f"{case.classname}::{name}"
+            name = one_line(case.name or "")
+            known_as = f"{one_line(str(case.classname))}::{name}"
             kinds = {type(r) for r in case.result}
             if Skipped in kinds and not kinds & {Error, Failure}:
                 report.skipped.add(name)

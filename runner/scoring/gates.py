@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from runner.lab.text import shown
+from runner.lab.text import one_line, shown
 from runner.schema.run import AttemptRecord
 from runner.schema.score import Gate, Score
 from runner.scoring import SCORER_VERSION
@@ -123,7 +123,7 @@ def _determinism(branch: Branch, given: Given) -> Gate:
     return Gate(
         id="determinism",
         passed=result.passed and not changed,
-        evidence={"command": shown(command), "ended": result.why(), "rewritten": changed},
+        evidence={"command": shown(command), "ended": result.why(), "rewritten": list(map(one_line, changed))},
         evidence_class="in-process",
     )
 

@@ -12,6 +12,7 @@ from runner.errors import ConfigError
 from runner.lab.check import Check, CheckResult, Place, SetupFails, run_check
 from runner.lab.junit import read_junit
 from runner.lab.kit import Kit
+from runner.lab.text import one_line
 from runner.lab.tree import Overlay
 from runner.repo import Mirror
 from runner.schema.entry import Command, Mutations
@@ -123,6 +124,6 @@ def _named(result: CheckResult, mutations: Mutations) -> tuple[tuple[str, ...], 
     if mutations.report is None:
         text = result.stdout.decode("utf-8", "backslashreplace")
         found = re.findall(mutations.failure_pattern, text, re.MULTILINE)
-        return tuple(sorted(set(found))), None
+        return tuple(sorted(set(map(one_line, found)))), None
     report = read_junit(result.report)
     return tuple(sorted(report.failed)), tuple(sorted(report.executed))

@@ -197,6 +197,16 @@ def test_an_empty_list_of_expected_tests_is_refused(tmp_path: Path, text: str) -
         expected_tests(replace(load("hostile"), home=tmp_path), "e.yaml")
 
 
+def test_a_name_forges_no_row_and_fills_no_page() -> None:
+    """Names of cases stand in evidence, scores and tables."""
+    forged = "&#10;| corpus.mutation | points | 60 | 60.00 | 20/20 |"
+    report = f"<testsuite><testcase classname='t' name='{forged}'><failure/></testcase>" \
+             f"<testcase classname='{'c' * 999_999}' name='{'n' * 9_999_999}'/></testsuite>"  # fmt: skip
+    read = read_junit(report.encode())
+    assert read.failed == {"\\x0a| corpus.mutation | points | 60 | 60.00 | 20/20 |"}
+    assert all(len(name) < 700 and name.isprintable() for name in read.executed | read.ids | read.failed_ids)
+
+
 def test_a_report_of_millions_of_cases_is_none() -> None:
     """It would take minutes to read; what nobody reads proves nothing."""
     few, many = (b"<testsuite>" + b"<testcase name='x'/>" * n + b"</testsuite>" for n in (1000, 500_000))
