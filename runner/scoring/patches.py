@@ -45,6 +45,11 @@ def apply_patch(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
     return mirror.commit_tree(_patched(mirror, commit, patch, message), commit, message)
 
 
+def reverted_tree(mirror: Mirror, commit: str, patch: bytes) -> str:
+    """The tree that is left when ``patch`` is taken off ``commit``. Raises PatchFails where it does not come off."""
+    return _patched(mirror, commit, patch, "the patch", "--reverse")
+
+
 def mutant(mirror: Mirror, program: str, patch: Patch) -> str:
     """The program as if it had always been so: the same commit but for its tree. No name, date or length of the history
     tells a test that it looks at a mutant. Raises PatchFails.
@@ -54,13 +59,13 @@ def mutant(mirror: Mirror, program: str, patch: Patch) -> str:
     return mirror.once(key, lambda: mirror.retree(program, _patched(mirror, program, content, patch.name)))
 
 
-def _patched(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
+def _patched(mirror: Mirror, commit: str, patch: bytes, message: str, *way: str) -> str:
     index = mirror.path / f"patch.{commit[:12]}.{os.urandom(4).hex()}.index"
     more = {"GIT_INDEX_FILE": str(index)}
     try:
         git(["read-tree", commit], git_dir=mirror.path, extra=more)
         try:
-            git(["apply", "--cached", "--whitespace=nowarn", "-"], git_dir=mirror.path, extra=more, stdin=patch,
+            git(["apply", "--cached", "--whitespace=nowarn", *way, "-"], git_dir=mirror.path, extra=more, stdin=patch,
                 cwd=mirror.path)  # fmt: skip
         except RigError as error:
             raise PatchFails(f"{message} does not apply: {error.what}") from None
