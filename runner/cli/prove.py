@@ -92,7 +92,7 @@ class Proof:
         verdict = "proven" if certificate.proven else f"NOT proven, {len(broken)} claims broken"
         out.print(
             f"{certificate.benchmark}: {verdict}; {len(certificate.claims)} claims in {duration(self._seconds)}; "
-            f"certificate {self._path}",
+            f"{'certificate' if certificate.proven else 'what was found'}: {self._path}",
             markup=False,
             highlight=False,
         )

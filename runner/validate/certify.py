@@ -134,7 +134,9 @@ def frozen_claim(kit: Kit) -> Claim:
         else f"{changed[0]} differs from what was frozen"
         if changed
         else "the benchmark is not frozen: nothing holds its files in place",
-        fix="undo the edit, or give the benchmark a new id" if changed else "bench validate BENCHMARK --freeze",
+        fix="undo the edit, or give the benchmark a new id"
+        if changed
+        else f"bench validate {kit.benchmark.id} --freeze",
         evidence={"changed": changed},
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from runner.errors import ConfigError
 from runner.hostgit import printable
 from runner.registry.manifests import patch_entries
-from runner.repo import Mirror
+from runner.repo import Mirror, TreeFile
 from runner.schema.certificate import Claim
 from runner.schema.manifests import PatchEntry
 from runner.scoring.mutations import Mutant, Sweep, Sweeper
@@ -23,9 +23,12 @@ SETS = {"probes": "probes_dir", "faults": "mutations_dir", "held-out": "held_out
 _NOT_KILLED = {
     "survived": "is noticed by nobody",
     "timeout": "makes the cases run into their time limit",
-    "invalid": "ends the cases without one that names itself",
+    "invalid": "fails, and no case says so",
     "not-applicable": "does not apply",
 }
+
+Edit = frozenset[TreeFile]
+"""The files that a patch changes, as they were and as it leaves them."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,10 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     except ConfigError as error:
         return PatchClaims([_claim("manifests", [error.what], "every patch has its entry")], {})
     program = bench.reference if entry.mutations.target == "reference" and bench.reference else bench.baseline
-    wrong, usable = _applicable(bench, program, sets)
+    wrong, usable, edits = _applicable(bench, program, sets)
     wrong += [f"{SETS[name]} is named, but its set is empty" for name in named if not sets[name]]
     right = f"all {sum(map(len, sets.values()))} patches apply, change their file and come off again"
-    claims = [_claim("apply", wrong, right), _disjoint(bench, sets)]
+    claims = [_claim("apply", wrong, right), _disjoint(sets, edits)]
     order = [p for name in ("probes", "faults", "held-out") for p in usable[name]]
     random.Random(seed).shuffle(order)
     controls = {"the frozen baseline": bench.baseline} if "baseline" in entry.mutations.controls else {}
@@ -94,9 +97,11 @@ def _by_etalon(sweep: Sweep, etalon: Sequence[str]) -> Sweep:
 
 def _applicable(
     bench: Bench, program: str, sets: dict[str, list[PatchEntry]]
-) -> tuple[list[str], dict[str, list[Patch]]]:
+) -> tuple[list[str], dict[str, list[Patch]], dict[tuple[str, str], Edit]]:
+    """What is wrong, the patches that can be run, and what each (by set and id) makes of the program."""
     wrong: list[str] = []
     usable: dict[str, list[Patch]] = {}
+    edits: dict[tuple[str, str], Edit] = {}
     for name, key in SETS.items():
         usable[name] = []
         for item in sets[name]:
@@ -107,9 +112,10 @@ def _applicable(
                 wrong.append(f"{name}: {error.what}")
                 continue
             usable[name].append(Patch(item.id, path))
+            edits[name, item.id] = frozenset(bench.mirror.tree(commit)) ^ frozenset(bench.mirror.tree(program))
             odd = _misplaced(bench, program, commit, item) or _stuck(bench.mirror, program, commit, path.read_bytes())
             wrong += [f"{name}: {item.id} {what}" for what in odd]
-    return wrong, usable
+    return wrong, usable, edits
 
 
 def _misplaced(bench: Bench, program: str, commit: str, item: PatchEntry) -> list[str]:
@@ -136,19 +142,17 @@ def _stuck(mirror: Mirror, program: str, commit: str, patch: bytes) -> list[str]
     return [] if same else ["reverted does not give the program that the controls are green on"]
 
 
-def _disjoint(bench: Bench, sets: dict[str, list[PatchEntry]]) -> Claim:
-    """No patch of one set stands in another, by name or by what it changes."""
-    seen: dict[str, str] = {}
+def _disjoint(sets: dict[str, list[PatchEntry]], edits: dict[tuple[str, str], Edit]) -> Claim:
+    """No patch stands in a set twice or in two sets, by name or by what it makes of the program."""
+    seen: dict[str | Edit, str] = {}
     wrong = []
-    for name, key in SETS.items():
-        for item in sets[name]:
-            path = bench.kit.benchmark.path(getattr(bench.kit.benchmark.entry, key)) / f"{item.id}.patch"
-            lines = [x for x in path.read_bytes().split(b"\n") if x[:1] in b"+-" and x[:3] not in (b"+++", b"---")]
-            for mark in (item.id, repr(lines)):
-                if mark in seen:
-                    wrong.append(f"{item.id} of {name} stands in {seen[mark]} too")
-                    break
-            seen[item.id] = seen[repr(lines)] = name
+    for name, entries in sets.items():
+        for item in entries:
+            marks: list[str | Edit] = [item.id, *([edits[name, item.id]] if (name, item.id) in edits else [])]
+            known = next((seen[mark] for mark in marks if mark in seen), None)
+            if known:
+                wrong.append(f"{item.id} of {name} stands in {known} too")
+            seen |= dict.fromkeys(marks, name)
     return _claim("disjoint", wrong, "the patch sets have nothing in common")
 
 

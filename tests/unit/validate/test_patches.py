@@ -12,6 +12,7 @@ from tests.unit.validate.conftest import Opened, spoilt
 
 MODE = "diff --git a/src/calc.py b/src/calc.py\nold mode 100644\nnew mode 100755\n"
 SAME = "--- a/src/calc.py\n+++ b/src/calc.py\n@@ -1,2 +1,2 @@\n-import sys\n+import sys\n \n"
+PAIRS = ["in", "one", "out", "", "", "", "go", "one", "come"]
 TWINS = ["in", "one", "out", "", "", "", "in", "two", "out"]
 
 
@@ -96,6 +97,17 @@ def test_overlapping_sets_and_wrong_killers(home: Path, opened: Opened) -> None:
     said = red(opened)
     assert "add-minus of faults stands in probes too" in said["disjoint"]
     assert "sub-plus is not noticed by refuse.txtar" in said["faults"]
+
+
+def test_the_same_edit_of_another_line_is_another_fault(home: Path, opened: Opened) -> None:
+    with (home / "reference" / "M01.patch").open("a") as reference:
+        reference.write("--- /dev/null\n+++ b/pairs\n@@ -0,0 +1,9 @@\n" + "".join(f"+{x}\n" for x in PAIRS))
+    for name, lines in (("add-minus", " in\n-one\n+two\n out\n"), ("sub-plus", " go\n-one\n+two\n come\n")):
+        start = 1 if name == "add-minus" else 7
+        patch = f"--- a/pairs\n+++ b/pairs\n@@ -{start},3 +{start},3 @@\n{lines}"
+        (home / "faults" / f"{name}.patch").write_text(patch)
+    said = red(opened)
+    assert list(said) == ["faults"], said
 
 
 def test_a_fault_without_killers_and_one_that_nobody_notices(home: Path, opened: Opened) -> None:
