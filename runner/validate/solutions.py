@@ -170,7 +170,7 @@ def prove_reference(bench: Bench) -> list[Claim]:
     if code is not None and code.excluded:
         wrong.append(f"not all that has a weight is measured: {code.excluded[0]}")
     if landing.corpus and landing.corpus.corpus.unusable:
-        wrong.append(landing.corpus.corpus.unusable)
+        wrong.append(f"{landing.corpus.corpus.unusable} (case_reader: {entry.case_reader})")
     return [_claim("solution", "reference", wrong, {"code": code.value if code else None, "outcome": landing.outcome})]
 
 

@@ -39,7 +39,7 @@ def test_a_python_repository_becomes_an_entry_that_loads(make_repo: MakeRepo, in
     assert entry.commands["ci"].argv == ["make", "ci"]
     assert entry.scope_allowlist == ["sums/**", "tests/**", "README.md"]
     assert {"Makefile", "pyproject.toml"} <= set(entry.protected)
-    assert entry.cases_dir == "tests"
+    assert (entry.cases_dir, entry.case_reader) == ("tests", "junit")
     assert entry.services.database is None
     assert entry.canary in (index.parent / "sums-1/mutations/faults/manifest.yaml").read_text()
     assert not benchmark.workspaces_dir.is_relative_to(repo)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from runner.validate.solutions import prove_reference
@@ -26,3 +27,12 @@ def test_full_marks_of_what_could_be_measured_are_not_full_marks(home: Path, ope
     assert claim.evidence["code"] == 100
     assert not claim.ok
     assert "not all that has a weight is measured: " in claim.sentence
+
+
+def test_a_corpus_that_the_reader_does_not_know(home: Path, opened: Opened) -> None:
+    """The file names say nothing: what reads the cases is a key of the entry."""
+    patch = home / "reference" / "M01.patch"
+    patch.write_text(re.sub(r"(add|sub|refuse)\.txtar", r"\1.case", patch.read_text()))
+    (claim,) = prove_reference(opened())
+    assert not claim.ok
+    assert "(case_reader: txtar)" in claim.sentence
