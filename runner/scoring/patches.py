@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.errors import RigError
-from runner.hostgit import git
+from runner.errors import DiskFull, RigError
+from runner.hostgit import GitTimeout, git
 from runner.registry.benchmark import Benchmark
 from runner.repo import Mirror
 
@@ -67,6 +67,8 @@ def _patched(mirror: Mirror, commit: str, patch: bytes, message: str, *way: str)
         try:
             git(["apply", "--cached", "--whitespace=nowarn", *way, "-"], git_dir=mirror.path, extra=more, stdin=patch,
                 cwd=mirror.path)  # fmt: skip
+        except (DiskFull, GitTimeout):
+            raise  # says nothing of the patch
         except RigError as error:
             raise PatchFails(f"{message} does not apply: {error.what}") from None
         tree = git(["write-tree"], git_dir=mirror.path, extra=more).decode().strip()

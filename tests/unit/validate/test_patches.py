@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from runner.errors import DiskFull
+from runner.repo import Mirror
+from runner.scoring.patches import apply_patch
 from runner.validate.patches import prove_patches
-from tests.unit.validate.conftest import Opened, spoilt
+from tests.support.small_disk import small_disk
+from tests.unit.validate.conftest import MINI, Opened, spoilt
 
 MODE = "diff --git a/src/calc.py b/src/calc.py\nold mode 100644\nnew mode 100755\n"
 SAME = "--- a/src/calc.py\n+++ b/src/calc.py\n@@ -1,2 +1,2 @@\n-import sys\n+import sys\n \n"
@@ -138,3 +143,13 @@ def test_a_set_without_a_patch_proves_nothing(home: Path, opened: Opened) -> Non
 def test_a_patch_without_its_entry_and_an_entry_without_its_patch(home: Path, opened: Opened) -> None:
     (home / "faults" / "sub-plus.patch").rename(home / "faults" / "sub-minus.patch")
     assert red(opened)["manifests"].endswith("faults: sub-minus is a patch without an entry")
+
+
+def test_a_full_disk_is_no_claim_about_a_patch(opened: Opened, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 4) as disk:
+        bench = opened()
+        mirror = Mirror(Path(shutil.copytree(bench.mirror.path, disk / "mirror.git")))
+        patch = (MINI / "faults" / "sub-plus.patch").read_bytes()
+        assert subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'rest'}"], capture_output=True).returncode
+        with pytest.raises(DiskFull, match=r"git read-tree found no space left — free some in .*mirror\.git"):
+            apply_patch(mirror, bench.baseline, patch, "sub-plus")
