@@ -6,13 +6,14 @@ environment (``GIT_DIR`` beats ``-C``) and file names are bytes.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from runner.errors import ConfigError, RigError
+from runner.errors import ConfigError, DiskFull, RigError
 
 FIXED_IDENTITY = {
     "GIT_AUTHOR_NAME": "bench",
@@ -33,6 +34,7 @@ _HARDENED = [
     "-c", "safe.directory=*",
     "-c", "gc.auto=0",
 ]  # fmt: skip
+_FULL = (os.strerror(errno.ENOSPC), "Out of diskspace")
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 
 
@@ -63,7 +65,9 @@ def git(
     timeout_s: float = 120,
     cwd: Path | None = None,
 ) -> bytes:
-    """Run git on a host-owned repository and return its standard output. Raises RigError with git's own words."""
+    """Run git on a host-owned repository and return its standard output. Raises RigError with git's own words,
+    DiskFull where that is what they say.
+    """
     command: list[str | bytes] = ["git", *_HARDENED]
     if git_dir is not None:
         command.append(f"--git-dir={git_dir}")
@@ -83,6 +87,11 @@ def git(
         raise GitTimeout(f"git {_word(arguments)} did not end within {timeout_s:.0f} s") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+        if any(line.endswith(_FULL) for line in said):
+            raise DiskFull(
+                f"git {_word(arguments)} found no space left",
+                f"free some in {git_dir}" if git_dir else "free some, then run again",
+            )
         raise RigError(f"git {_word(arguments)} failed: {said[-1] if said else f'exit {done.returncode}'}")
     return done.stdout
 

@@ -20,7 +20,7 @@ from runner.report.format import duration
 from runner.sandbox.engine import connect
 from runner.sandbox.reaper import sweep
 from runner.schema.certificate import Certificate, Claim, GateRun, Reliability
-from runner.validate.certify import certify, store
+from runner.validate.certify import certify, place_of, store
 from runner.validate.reliability import measure_reliability, reliability_file, store_reliability
 
 
@@ -48,6 +48,7 @@ class Proof:
         started = time.monotonic()
         if freeze:
             _freeze(self._registry, self._name)
+        place_of(load_benchmark(self._registry, self._name))  # known before minutes are spent
         with self._working() as kit:
             self._certificate = certify(kit, self._log, self._tell, seed=seed)
         self._path = store(kit, self._certificate)
@@ -92,7 +93,7 @@ class Proof:
         verdict = "proven" if certificate.proven else f"NOT proven, {len(broken)} claims broken"
         out.print(
             f"{certificate.benchmark}: {verdict}; {len(certificate.claims)} claims in {duration(self._seconds)}; "
-            f"certificate {self._path}",
+            f"{'certificate' if certificate.proven else 'what was found'}: {self._path}",
             markup=False,
             highlight=False,
         )

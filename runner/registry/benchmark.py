@@ -71,7 +71,7 @@ def load_benchmark(index: Path, benchmark: str, source: Path | None = None) -> B
     home = index.parent
     source = (source or home / Path(entry.source_repo).expanduser()).resolve()
     if not source.is_dir():
-        raise ConfigError(f"{index}: {entry.id}: source_repo: there is no folder {source}")
+        raise ConfigError(f"{index}: {entry.id}: source_repo: there is no folder {source}", "clone it there, or mend the key")
     if not entry.milestones:
         pages = plan_milestones(source, entry)
         if not pages:
@@ -85,7 +85,7 @@ def load_benchmark(index: Path, benchmark: str, source: Path | None = None) -> B
     for key, relative in _named(entry):
         path = beside(home, relative)
         if not path.exists():
-            raise ConfigError(f"{index}: {entry.id}: {key}: there is no {path}")
+            raise ConfigError(f"{index}: {entry.id}: {key}: there is no {path}", "put it there, or mend the key")
         for found in _walk(path):
             files[Path(os.path.relpath(found, home)).as_posix()] = file_hash(found)
     carried = read_carried(source, entry.carry)

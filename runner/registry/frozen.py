@@ -29,13 +29,19 @@ def describe(benchmark: Benchmark) -> Frozen:
 
 
 def freeze(benchmark: Benchmark) -> Path:
-    """Write the file. Raises ConfigError where it is frozen already, and differently."""
+    """Write the file. Raises ConfigError where it is frozen already, and differently, or cannot be written."""
     changed = changes(benchmark)
     if changed:
         raise ConfigError(f"{benchmark.id} is frozen already and {changed[0]} differs", "give it a new id")
     path = frozen_file(benchmark)
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(describe(benchmark).model_dump(mode="json"), indent=2, sort_keys=True) + "\n")
+    text = json.dumps(describe(benchmark).model_dump(mode="json"), indent=2, sort_keys=True) + "\n"
+    half = path.with_suffix(".new")
+    try:
+        path.parent.mkdir(exist_ok=True)
+        half.write_text(text)
+        half.replace(path)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}", "freeze where you may write to it") from None
     return path
 
 

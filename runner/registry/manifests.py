@@ -46,9 +46,11 @@ def read_manifest(path: Path, model: type[M]) -> M:
     try:
         return model.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
-        raise ConfigError(f"{path} is not there") from None
+        raise ConfigError(f"{path} is not there", "a folder of patches, solutions or tests needs one") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not YAML: {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
-        raise ConfigError(f"{path}: {'.'.join(map(str, first['loc'])) or 'file'}: {first['msg']}") from None
+        said = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
+        key = ".".join(map(str, first["loc"])) or "file"
+        raise ConfigError(f"{path}: {key}: {said}", "see docs/reference/registry.md") from None

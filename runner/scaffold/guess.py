@@ -26,7 +26,7 @@ _DECLARED_PYTHON = re.compile(r"pyproject\.toml|setup\.(py|cfg)|[\w./-]*requirem
 _DECLARES_PYTEST = re.compile(r"pyproject\.toml|setup\.cfg|tox\.ini|Makefile|.*requirements.*\.txt")
 _CODE = {"python": (".py",), "node": (".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx")}
 _SOURCE_FOLDERS = ("src", "lib", "cmd", "app", "internal", "pkg")
-_TEST_FOLDERS = ("tests", "test", "spec", "__tests__")
+_TEST_FOLDERS = ("tests", "test", "testing", "spec", "__tests__")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def is_test(path: str) -> bool:
     parts = PurePosixPath(path).parts
     name = parts[-1]
     return (
-        any(p in _TEST_FOLDERS or p == "testing" for p in parts[:-1])
+        any(p in _TEST_FOLDERS for p in parts[:-1])
         or name.startswith("test_") or name == "conftest.py"
         or re.search(r"(_test\.\w+|\.(test|spec)\.\w+)$", name) is not None
     )  # fmt: skip

@@ -58,7 +58,7 @@ def node_tools(source: Source) -> Tools:
     files = {n: t for n in ("package.json", "package-lock.json") if (t := source.text(n)) is not None}
     notes = []
     if "package-lock.json" not in files:
-        notes.append("there is no package-lock.json in the baseline: npm ci needs one beside the Dockerfile")
+        notes.append("the baseline has no package-lock.json: npm install --package-lock-only makes one in image/deps")
     package = _json(files.get("package.json"))
     if package.get("workspaces"):
         notes.append("the project has npm workspaces: their package.json files have to lie beside the Dockerfile too")

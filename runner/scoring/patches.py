@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from runner.errors import RigError
-from runner.hostgit import git
+from runner.errors import DiskFull, RigError
+from runner.hostgit import GitTimeout, git
 from runner.registry.benchmark import Benchmark
 from runner.repo import Mirror
 
@@ -45,6 +45,11 @@ def apply_patch(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
     return mirror.commit_tree(_patched(mirror, commit, patch, message), commit, message)
 
 
+def reverted_tree(mirror: Mirror, commit: str, patch: bytes) -> str:
+    """The tree that is left when ``patch`` is taken off ``commit``. Raises PatchFails where it does not come off."""
+    return _patched(mirror, commit, patch, "the patch", "--reverse")
+
+
 def mutant(mirror: Mirror, program: str, patch: Patch) -> str:
     """The program as if it had always been so: the same commit but for its tree. No name, date or length of the history
     tells a test that it looks at a mutant. Raises PatchFails.
@@ -54,14 +59,16 @@ def mutant(mirror: Mirror, program: str, patch: Patch) -> str:
     return mirror.once(key, lambda: mirror.retree(program, _patched(mirror, program, content, patch.name)))
 
 
-def _patched(mirror: Mirror, commit: str, patch: bytes, message: str) -> str:
+def _patched(mirror: Mirror, commit: str, patch: bytes, message: str, *way: str) -> str:
     index = mirror.path / f"patch.{commit[:12]}.{os.urandom(4).hex()}.index"
     more = {"GIT_INDEX_FILE": str(index)}
     try:
         git(["read-tree", commit], git_dir=mirror.path, extra=more)
         try:
-            git(["apply", "--cached", "--whitespace=nowarn", "-"], git_dir=mirror.path, extra=more, stdin=patch,
+            git(["apply", "--cached", "--whitespace=nowarn", *way, "-"], git_dir=mirror.path, extra=more, stdin=patch,
                 cwd=mirror.path)  # fmt: skip
+        except (DiskFull, GitTimeout):
+            raise  # says nothing of the patch
         except RigError as error:
             raise PatchFails(f"{message} does not apply: {error.what}") from None
         tree = git(["write-tree"], git_dir=mirror.path, extra=more).decode().strip()

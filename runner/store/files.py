@@ -8,7 +8,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -116,7 +116,22 @@ def locked(path: Path, stop: threading.Event | None = None) -> Iterator[None]:
         yield
 
 
+def writable_folder(path: Path) -> None:
+    """Make the folder, and try it. Raises DiskFull or RigError before work is done whose result could not be kept."""
+    probe = path / f".{os.getpid()}.tmp"
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        probe.write_bytes(b"\n")
+    except OSError as error:
+        raise disk_error(error, path) from None
+    finally:
+        with suppress(OSError):
+            probe.unlink(missing_ok=True)
+
+
 def disk_error(error: OSError, path: Path) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return DiskFull(f"no space left to write {path}", "free some (bench prune; docker system df), then run again")
-    return RigError(f"{path} cannot be written: {error.strerror or error}")
+    return RigError(
+        f"{path} cannot be written: {error.strerror or error}", f"make {path.parent} a folder you may write to"
+    )

@@ -11,6 +11,7 @@ from pathlib import Path
 from runner import __version__
 from runner.lab.bay import Bays
 from runner.lab.kit import Kit
+from runner.registry.benchmark import Benchmark
 from runner.registry.frozen import changes, frozen_file
 from runner.registry.manifests import solutions
 from runner.repo import Mirror
@@ -18,7 +19,8 @@ from runner.schema.certificate import Certificate, Claim
 from runner.scoring.patches import PatchFails, reference_commit
 from runner.store.certificates import certificate_path
 from runner.store.clock import new_run_id
-from runner.store.files import write_record
+from runner.store.files import writable_folder, write_record
+from runner.store.space import check_space
 from runner.validate.baseline import prove_baseline_claims
 from runner.validate.bench import Bench
 from runner.validate.commands import prove_commands
@@ -29,6 +31,8 @@ from runner.validate.patches import prove_patches
 from runner.validate.reliability import reliability_claims
 from runner.validate.saboteur import prove_saboteur
 from runner.validate.solutions import prove_reference, prove_solutions
+
+_ROOM = 64 << 20
 
 Told = Callable[[Claim], None]
 
@@ -115,9 +119,16 @@ def _tell(claims: Sequence[Claim], told: Told) -> None:
         told(claim)
 
 
+def place_of(benchmark: Benchmark) -> Path:
+    """Where the certificate belongs. Raises RigError or DiskFull where nothing can be kept there."""
+    path = certificate_path(benchmark.runs_dir, benchmark.id, benchmark.hash)
+    check_space(path.parent, _ROOM)
+    writable_folder(path.parent)
+    return path
+
+
 def store(kit: Kit, certificate: Certificate) -> Path:
-    path = certificate_path(kit.benchmark.runs_dir, kit.benchmark.id, kit.benchmark.hash)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = place_of(kit.benchmark)
     write_record(path, certificate)
     return path
 
@@ -134,7 +145,9 @@ def frozen_claim(kit: Kit) -> Claim:
         else f"{changed[0]} differs from what was frozen"
         if changed
         else "the benchmark is not frozen: nothing holds its files in place",
-        fix="undo the edit, or give the benchmark a new id" if changed else "bench validate BENCHMARK --freeze",
+        fix="undo the edit, or give the benchmark a new id"
+        if changed
+        else f"bench validate {kit.benchmark.id} --freeze",
         evidence={"changed": changed},
     )
 

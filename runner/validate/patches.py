@@ -10,14 +10,25 @@ from dataclasses import dataclass, replace
 from runner.errors import ConfigError
 from runner.hostgit import printable
 from runner.registry.manifests import patch_entries
+from runner.repo import Mirror, TreeFile
 from runner.schema.certificate import Claim
 from runner.schema.manifests import PatchEntry
 from runner.scoring.mutations import Mutant, Sweep, Sweeper
-from runner.scoring.patches import Patch, PatchFails, apply_patch
+from runner.scoring.patches import Patch, PatchFails, apply_patch, reverted_tree
 from runner.scoring.suite import Cases, Suite, cases_of, folder_cases
 from runner.validate.bench import Bench
 
 SETS = {"probes": "probes_dir", "faults": "mutations_dir", "held-out": "held_out_dir", "placebos": "placebos_dir"}
+
+_NOT_KILLED = {
+    "survived": "is noticed by nobody",
+    "timeout": "makes the cases run into their time limit",
+    "invalid": "fails, and no case says so",
+    "not-applicable": "does not apply",
+}
+
+Edit = frozenset[TreeFile]
+"""The files that a patch changes, as they were and as it leaves them."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +42,16 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     entry = bench.kit.benchmark.entry
     if entry.mutations is None:
         return PatchClaims([], {})
+    named = [name for name, key in SETS.items() if getattr(entry, key)]
     try:
         sets = {name: patch_entries(bench.kit.benchmark, getattr(entry, key)) for name, key in SETS.items()}
     except ConfigError as error:
         return PatchClaims([_claim("manifests", [error.what], "every patch has its entry")], {})
     program = bench.reference if entry.mutations.target == "reference" and bench.reference else bench.baseline
-    wrong, usable = _applicable(bench, program, sets)
-    claims = [_claim("apply", wrong, f"all {sum(map(len, sets.values()))} patches apply and change their program"),
-              _disjoint(bench, sets)]  # fmt: skip
+    wrong, usable, edits = _applicable(bench, program, sets)
+    wrong += [f"{SETS[name]} is named, but its set is empty" for name in named if not sets[name]]
+    right = f"all {sum(map(len, sets.values()))} patches apply, change their file and come off again"
+    claims = [_claim("apply", wrong, right), _disjoint(sets, edits)]
     order = [p for name in ("probes", "faults", "held-out") for p in usable[name]]
     random.Random(seed).shuffle(order)
     controls = {"the frozen baseline": bench.baseline} if "baseline" in entry.mutations.controls else {}
@@ -50,8 +63,7 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     sweep = _by_etalon(sweep, entry.etalon_cases)
     claims += _controls(sweep)
     killed = {m.name: m for m in sweep.mutants}
-    for name in ("probes", "faults", "held-out"):
-        claims.append(_killers(name, sets[name], killed))
+    claims += [_killers(name, sets[name], killed) for name in named if name != "placebos"]
     if entry.etalon_cases and sets["probes"]:
         claims.append(_own_probes(entry.etalon_cases, killed, sets["probes"]))
     matrix = {m.name: list(m.killed_by) for m in sorted(sweep.mutants, key=lambda m: m.name)}
@@ -85,9 +97,11 @@ def _by_etalon(sweep: Sweep, etalon: Sequence[str]) -> Sweep:
 
 def _applicable(
     bench: Bench, program: str, sets: dict[str, list[PatchEntry]]
-) -> tuple[list[str], dict[str, list[Patch]]]:
+) -> tuple[list[str], dict[str, list[Patch]], dict[tuple[str, str], Edit]]:
+    """What is wrong, the patches that can be run, and what each (by set and id) makes of the program."""
     wrong: list[str] = []
     usable: dict[str, list[Patch]] = {}
+    edits: dict[tuple[str, str], Edit] = {}
     for name, key in SETS.items():
         usable[name] = []
         for item in sets[name]:
@@ -98,13 +112,18 @@ def _applicable(
                 wrong.append(f"{name}: {error.what}")
                 continue
             usable[name].append(Patch(item.id, path))
-            wrong += [f"{name}: {item.id} {odd}" for odd in _misplaced(bench, program, commit, item)]
-    return wrong, usable
+            edits[name, item.id] = frozenset(bench.mirror.tree(commit)) ^ frozenset(bench.mirror.tree(program))
+            odd = _misplaced(bench, program, commit, item) or _stuck(bench.mirror, program, commit, path.read_bytes())
+            wrong += [f"{name}: {item.id} {what}" for what in odd]
+    return wrong, usable, edits
 
 
 def _misplaced(bench: Bench, program: str, commit: str, item: PatchEntry) -> list[str]:
     """A patch edits the one file it was made for, and gives exactly the content it was frozen with."""
     touched = [printable(p) for p in bench.mirror.changed_paths(program, commit)]
+    before, after = ({(f.path, f.blob) for f in bench.mirror.tree(c)} for c in (program, commit))
+    if before == after:
+        return [f"leaves the hash of {', '.join(touched)} as it is: it changes the mode alone"]
     wrong = [] if item.source is None or touched == [item.source] else [f"changes {', '.join(touched)}"]
     for where, expected in ((program, item.source_sha256), (commit, item.patched_sha256)):
         if expected is not None and item.source is not None:
@@ -114,19 +133,26 @@ def _misplaced(bench: Bench, program: str, commit: str, item: PatchEntry) -> lis
     return wrong
 
 
-def _disjoint(bench: Bench, sets: dict[str, list[PatchEntry]]) -> Claim:
-    """No patch of one set stands in another, by name or by what it changes."""
-    seen: dict[str, str] = {}
+def _stuck(mirror: Mirror, program: str, commit: str, patch: bytes) -> list[str]:
+    """Taken off again, a patch leaves the very program that the controls are green on."""
+    try:
+        same = reverted_tree(mirror, commit, patch) == mirror.tree_id(program)
+    except PatchFails:
+        same = False
+    return [] if same else ["reverted does not give the program that the controls are green on"]
+
+
+def _disjoint(sets: dict[str, list[PatchEntry]], edits: dict[tuple[str, str], Edit]) -> Claim:
+    """No patch stands in a set twice or in two sets, by name or by what it makes of the program."""
+    seen: dict[str | Edit, str] = {}
     wrong = []
-    for name, key in SETS.items():
-        for item in sets[name]:
-            path = bench.kit.benchmark.path(getattr(bench.kit.benchmark.entry, key)) / f"{item.id}.patch"
-            lines = [x for x in path.read_bytes().split(b"\n") if x[:1] in b"+-" and x[:3] not in (b"+++", b"---")]
-            for mark in (item.id, repr(lines)):
-                if mark in seen:
-                    wrong.append(f"{item.id} of {name} stands in {seen[mark]} too")
-                    break
-            seen[item.id] = seen[repr(lines)] = name
+    for name, entries in sets.items():
+        for item in entries:
+            marks: list[str | Edit] = [item.id, *([edits[name, item.id]] if (name, item.id) in edits else [])]
+            known = next((seen[mark] for mark in marks if mark in seen), None)
+            if known:
+                wrong.append(f"{item.id} of {name} stands in {known} too")
+            seen |= dict.fromkeys(marks, name)
     return _claim("disjoint", wrong, "the patch sets have nothing in common")
 
 
@@ -143,7 +169,9 @@ def _killers(name: str, entries: Sequence[PatchEntry], killed: dict[str, Mutant]
         if mutant is None:
             wrong.append(f"{item.id} was not run")
         elif mutant.verdict != "killed":
-            wrong.append(f"{item.id} is {mutant.verdict}")
+            wrong.append(f"{item.id} {_NOT_KILLED[mutant.verdict]}")
+        elif not item.killers:
+            wrong.append(f"{item.id} names no killers; noticed by {', '.join(mutant.killed_by)}")
         elif missing := sorted(set(item.killers) - set(mutant.killed_by)):
             wrong.append(f"{item.id} is not noticed by {', '.join(missing)}")
         elif name == "probes" and (more := sorted(set(mutant.killed_by) - set(item.killers))):

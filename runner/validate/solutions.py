@@ -149,8 +149,12 @@ def _same_tree(bench: Bench, one: str, other: str | None) -> bool:
 
 def prove_reference(bench: Bench) -> list[Claim]:
     """The reference passes every gate that the benchmark has, with full marks."""
+    entry = bench.kit.benchmark.entry
     if bench.reference is None:
-        return []
+        # Where its patches do not apply that is said already.
+        none = "there is none: nothing shows that the work can be done"
+        fix = "develop every milestone yourself, and name the patches under 'reference'"
+        return [] if entry.reference else [_claim("solution", "reference", [none], {}, fix)]
     bench.announce("reference")
     try:
         landing = land(bench, bench.reference, Wanted(), whole=True)
@@ -162,10 +166,11 @@ def prove_reference(bench: Bench) -> list[Claim]:
         wrong.append(f"its outcome is {landing.outcome}")
     code = landing.code
     if code is None or code.value != 100:
-        lost = code.excluded if code else []
-        wrong.append(f"its code is {code.value if code else None}, not 100{f' ({lost[0]})' if lost else ''}")
+        wrong.append(f"its code is {code.value if code else None}, not 100")
+    if code is not None and code.excluded:
+        wrong.append(f"not all that has a weight is measured: {code.excluded[0]}")
     if landing.corpus and landing.corpus.corpus.unusable:
-        wrong.append(landing.corpus.corpus.unusable)
+        wrong.append(f"{landing.corpus.corpus.unusable} (case_reader: {entry.case_reader})")
     return [_claim("solution", "reference", wrong, {"code": code.value if code else None, "outcome": landing.outcome})]
 
 
@@ -219,12 +224,15 @@ def _order(values: Sequence[tuple[str, float | None]], gap: float) -> Claim:
     )
 
 
-def _claim(kind: str, name: str, wrong: list[str], found: dict[str, object]) -> Claim:
+_WHICH = "the scorer, the benchmark or the manifest is wrong: find out which before anybody is measured"
+
+
+def _claim(kind: str, name: str, wrong: list[str], found: dict[str, object], fix: str = _WHICH) -> Claim:
     return Claim(
         group="solutions",
         id=f"{kind}-{name}",
         ok=not wrong,
         sentence=f"{kind} {name} lands where it must" if not wrong else f"{kind} {name}: {'; '.join(wrong)}",
-        fix="the scorer, the benchmark or the manifest is wrong: find out which before anybody is measured",
+        fix=fix,
         evidence=found,
     )

@@ -1,4 +1,7 @@
-"""`bench validate` proves a sound benchmark; breaking one claim by hand turns it red with the right sentence."""
+"""`bench validate` proves a sound benchmark; breaking one claim by hand turns it red with the right sentence.
+
+Claims about patches are broken one by one in the unit tests.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,7 @@ from runner.validate.commands import prove_commands
 from runner.validate.determinism import prove_determinism
 from runner.validate.leaks import prove_no_leaks
 from runner.validate.patches import prove_patches
+from runner.validate.saboteur import prove_saboteur
 from runner.validate.solutions import prove_solutions
 
 MINI = Path(__file__).parents[2] / "support" / "mini"
@@ -110,33 +114,11 @@ def test_an_unfrozen_benchmark_is_not_proven(engine: Engine, home: Path) -> None
         check_frozen(load_benchmark(home / "index.md", "mini"))
 
 
-def test_a_patch_that_no_longer_applies(engine: Engine, home: Path) -> None:
-    patch = home / "faults" / "sub-plus.patch"
-    patch.write_text(patch.read_text().replace("left - right", "left % right"))
-    assert "sub-plus does not apply" in red(prove_patches(opened(engine, home), 1).claims)["apply"]
-
-
 def test_a_placebo_that_bites(engine: Engine, home: Path) -> None:
     shutil.copy(home / "held-out" / "refuse-words.patch", home / "placebos" / "comment.patch")
     claims = red(prove_patches(opened(engine, home), 1).claims)
     assert "change no behaviour: comment" in claims["controls"]
     assert "stands in held-out too" in claims["disjoint"]
-
-
-def test_overlapping_sets_and_wrong_killers(engine: Engine, home: Path) -> None:
-    shutil.copy(home / "probes" / "add-wrong.patch", home / "faults" / "add-minus.patch")
-    manifest = home / "faults" / "manifest.yaml"
-    manifest.write_text(manifest.read_text().replace("killers: [sub.txtar]", "killers: [refuse.txtar]"))
-    claims = red(prove_patches(opened(engine, home), 1).claims)
-    assert "add-minus of faults stands in probes too" in claims["disjoint"]
-    assert "sub-plus is not noticed by refuse.txtar" in claims["faults"]
-
-
-def test_an_etalon_case_without_a_probe_of_its_own(engine: Engine, home: Path) -> None:
-    (home / "probes" / "sub-wrong.patch").unlink()
-    manifest = home / "probes" / "manifest.yaml"
-    manifest.write_text("".join(x for x in manifest.read_text().splitlines(True) if "sub-wrong" not in x))
-    assert "sub.txtar has no probe of its own" in red(prove_patches(opened(engine, home), 1).claims)["own-probe"]
 
 
 def test_a_missing_tool_and_an_oracle_that_runs_too_little(engine: Engine, home: Path) -> None:
@@ -220,6 +202,14 @@ def test_a_solution_that_lands_elsewhere(engine: Engine, home: Path) -> None:
     assert "gate scope passes, expected to fail" in claims["graded-nop"]
     assert "kills 0.0 %" in claims["graded-nop"]
     assert "is not 50 points above" in claims["order"]
+
+
+def test_a_saboteur_that_passes(engine: Engine, home: Path) -> None:
+    green = {"ci": {"argv": ["true"]}, "cases": {"argv": ["true"]}}
+    change(home, commands=green, scope_allowlist=["**"])
+    (claim,) = prove_saboteur(opened(engine, home))
+    assert not claim.ok
+    assert claim.sentence == "the saboteur passes the gate scope and ci: deleted tests and an edited CI go unnoticed"
 
 
 def test_reliability_counts_a_flaky_gate_and_goes_on_where_it_was(home: Path) -> None:

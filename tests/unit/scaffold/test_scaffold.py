@@ -39,7 +39,7 @@ def test_a_python_repository_becomes_an_entry_that_loads(make_repo: MakeRepo, in
     assert entry.commands["ci"].argv == ["make", "ci"]
     assert entry.scope_allowlist == ["sums/**", "tests/**", "README.md"]
     assert {"Makefile", "pyproject.toml"} <= set(entry.protected)
-    assert entry.cases_dir == "tests"
+    assert (entry.cases_dir, entry.case_reader) == ("tests", "junit")
     assert entry.services.database is None
     assert entry.canary in (index.parent / "sums-1/mutations/faults/manifest.yaml").read_text()
     assert not benchmark.workspaces_dir.is_relative_to(repo)
@@ -49,6 +49,31 @@ def test_a_python_repository_becomes_an_entry_that_loads(make_repo: MakeRepo, in
     # the program itself is never fetched under its own name
     declared = (index.parent / "sums-1/image/deps/requirements-declared.txt").read_text()
     assert declared.split() == ["attrs>=23", "pytest>=7", "ruff"]
+
+
+def test_tests_may_lie_in_a_folder_called_testing(make_repo: MakeRepo, index: Path) -> None:
+    files = {name.replace("tests/", "testing/"): text for name, text in PYTHON.items()}
+    scaffold(index, "sums-1", make_repo(files), "main", patches=2)
+    entry = load_benchmark(index, "sums-1").entry
+    assert entry.cases_dir == "testing"
+    assert "testing/**" in entry.scope_allowlist
+
+
+def test_the_work_tree_comes_before_what_a_package_brought_along(
+    make_repo: MakeRepo, index: Path, tmp_path: Path
+) -> None:
+    """pytest itself depends on packages that people benchmark: the tests would be those of a published version."""
+    scaffold(index, "sums-1", make_repo({**PYTHON, "src/pluggy/__init__.py": "OWN = True\n"}), "main", patches=2)
+    dockerfile = (index.parent / "sums-1/image/Dockerfile").read_text()
+    line = next(x for x in dockerfile.splitlines() if "sys.path" in x).split("'")[1]
+    tree, site = tmp_path / "repo", tmp_path / "site-packages"
+    for folder in (tree / "src" / "pluggy", site / "pluggy"):
+        folder.mkdir(parents=True)
+        (folder / "__init__.py").write_text(f"OWN = {folder.is_relative_to(tree)}\n")
+    (site / "work-tree.pth").write_text(line.replace("/work/repo", str(tree)) + "\n")
+    program = f"import site, sys; site.addsitedir({str(site)!r}); import pluggy; print(pluggy.OWN)"
+    done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
 
 
 def test_every_key_to_fill_in_is_marked(make_repo: MakeRepo, index: Path) -> None:

@@ -1,0 +1,155 @@
+"""Each claim about patches turns red, with the right sentence, where a single thing of a sound benchmark is spoilt."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from runner.errors import DiskFull
+from runner.repo import Mirror
+from runner.scoring.patches import apply_patch
+from runner.validate.patches import prove_patches
+from tests.support.small_disk import small_disk
+from tests.unit.validate.conftest import MINI, Opened, spoilt
+
+MODE = "diff --git a/src/calc.py b/src/calc.py\nold mode 100644\nnew mode 100755\n"
+SAME = "--- a/src/calc.py\n+++ b/src/calc.py\n@@ -1,2 +1,2 @@\n-import sys\n+import sys\n \n"
+PAIRS = ["in", "one", "out", "", "", "", "go", "one", "come"]
+TWINS = ["in", "one", "out", "", "", "", "in", "two", "out"]
+
+
+def red(opened: Opened) -> dict[str, str]:
+    return {c.id: c.sentence for c in prove_patches(opened(), 1).claims if not c.ok}
+
+
+def test_nothing_is_red_where_nothing_is_spoilt(opened: Opened) -> None:
+    found = prove_patches(opened(), 1)
+    assert [c.id for c in found.claims if not c.ok] == []
+    assert {c.id for c in found.claims} == {
+        "apply", "disjoint", "controls", "probes", "faults", "held-out", "own-probe"
+    }  # fmt: skip
+    assert found.matrix["sub-plus"] == ["sub.txtar"]
+
+
+def test_a_patch_that_no_longer_applies(home: Path, opened: Opened) -> None:
+    patch = home / "faults" / "sub-plus.patch"
+    patch.write_text(patch.read_text().replace("left - right", "left % right"))
+    said = red(opened)
+    assert "faults: sub-plus does not apply" in said["apply"]
+    assert said["faults"] == "sub-plus was not run"
+
+
+def test_a_patch_with_the_line_ends_of_another_system(home: Path, opened: Opened) -> None:
+    patch = home / "faults" / "sub-plus.patch"
+    patch.write_bytes(patch.read_bytes().replace(b"\n", b"\r\n"))
+    assert "faults: sub-plus does not apply" in red(opened)["apply"]
+
+
+@pytest.mark.parametrize(
+    ("patch", "sentence"),
+    [
+        (MODE, "faults: sub-plus leaves the hash of src/calc.py as it is: it changes the mode alone"),
+        (SAME, "faults: sub-plus changes nothing"),
+        ("", "faults: sub-plus does not apply"),
+    ],
+)
+def test_a_patch_that_leaves_the_hash_of_its_file(home: Path, opened: Opened, patch: str, sentence: str) -> None:
+    (home / "faults" / "sub-plus.patch").write_text(patch)
+    assert red(opened)["apply"].startswith(sentence)
+
+
+def test_a_patch_that_edits_another_file_or_makes_another_one_of_it(home: Path, opened: Opened) -> None:
+    other, hashes = "source: src/other.py", f"source: src/calc.py, patched_sha256: '{'0' * 64}'"
+    manifest = home / "faults" / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("about: subtracts", other).replace("about: adds", hashes))
+    apply = red(opened)["apply"]
+    assert "faults: add-minus changes src/calc.py" in apply
+    assert "faults: sub-plus does not meet the frozen hash of src/calc.py" in apply
+
+
+def test_a_patch_that_is_not_the_program_again_when_it_is_reverted(home: Path, opened: Opened) -> None:
+    """Its line numbers lead to a place that reads already as the patch would have it: reverted, that one changes."""
+    with (home / "reference" / "M01.patch").open("a") as reference:
+        reference.write("--- /dev/null\n+++ b/twins\n@@ -0,0 +1,9 @@\n" + "".join(f"+{x}\n" for x in TWINS))
+    patch = "--- a/twins\n+++ b/twins\n@@ -7,3 +7,3 @@\n in\n-one\n+two\n out\n"
+    (home / "faults" / "sub-plus.patch").write_text(patch)
+    reverted = "faults: sub-plus reverted does not give the program that the controls are green on"
+    assert red(opened)["apply"] == reverted
+
+
+def test_a_control_that_is_red_after_the_sweep_and_was_green_before(opened: Opened) -> None:
+    worn_out = ["sh", "-c", "sed -i 's/= left/= -left/' src/calc.py; exec python3 tools/run_cases.py"]
+    bench = spoilt(opened(), lambda check: check.repeat == 1, worn_out)
+    said = {c.id: c.sentence for c in prove_patches(bench, 1).claims if not c.ok}
+    assert said["controls"] == "the corpus is flaky: green before the sweep, red after it (add.txtar, sub.txtar)"
+
+
+def test_a_control_that_is_red_before_the_sweep(home: Path, opened: Opened) -> None:
+    case = home / "etalon" / "sub.txtar"
+    case.write_text(case.read_text().replace("-- stdout --\n", "-- stdout --\n1"))
+    said = red(opened)
+    assert said["controls"] == "the corpus is not green on the frozen program: red (sub.txtar)"
+    assert "add-minus was not run" in said["faults"]
+
+
+def test_overlapping_sets_and_wrong_killers(home: Path, opened: Opened) -> None:
+    shutil.copy(home / "probes" / "add-wrong.patch", home / "faults" / "add-minus.patch")
+    manifest = home / "faults" / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("killers: [sub.txtar]", "killers: [refuse.txtar]"))
+    said = red(opened)
+    assert "add-minus of faults stands in probes too" in said["disjoint"]
+    assert "sub-plus is not noticed by refuse.txtar" in said["faults"]
+
+
+def test_the_same_edit_of_another_line_is_another_fault(home: Path, opened: Opened) -> None:
+    with (home / "reference" / "M01.patch").open("a") as reference:
+        reference.write("--- /dev/null\n+++ b/pairs\n@@ -0,0 +1,9 @@\n" + "".join(f"+{x}\n" for x in PAIRS))
+    for name, lines in (("add-minus", " in\n-one\n+two\n out\n"), ("sub-plus", " go\n-one\n+two\n come\n")):
+        start = 1 if name == "add-minus" else 7
+        patch = f"--- a/pairs\n+++ b/pairs\n@@ -{start},3 +{start},3 @@\n{lines}"
+        (home / "faults" / f"{name}.patch").write_text(patch)
+    said = red(opened)
+    assert list(said) == ["faults"], said
+
+
+def test_a_fault_without_killers_and_one_that_nobody_notices(home: Path, opened: Opened) -> None:
+    manifest = home / "faults" / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("killers: [sub.txtar]", "killers: []"))
+    shutil.copy(home / "placebos" / "comment.patch", home / "faults" / "add-minus.patch")
+    said = red(opened)["faults"]
+    assert "sub-plus names no killers; noticed by sub.txtar" in said
+    assert "add-minus is noticed by nobody" in said
+
+
+def test_an_etalon_case_without_a_probe_of_its_own(home: Path, opened: Opened) -> None:
+    (home / "probes" / "sub-wrong.patch").unlink()
+    manifest = home / "probes" / "manifest.yaml"
+    manifest.write_text("".join(x for x in manifest.read_text().splitlines(True) if "sub-wrong" not in x))
+    assert "sub.txtar has no probe of its own" in red(opened)["own-probe"]
+
+
+def test_a_set_without_a_patch_proves_nothing(home: Path, opened: Opened) -> None:
+    for name in ("faults", "placebos"):
+        for patch in (home / name).glob("*.patch"):
+            patch.unlink()
+        (home / name / "manifest.yaml").write_text("patches: []\n")
+    said = red(opened)["apply"]
+    assert said == "mutations_dir is named, but its set is empty; placebos_dir is named, but its set is empty"
+
+
+def test_a_patch_without_its_entry_and_an_entry_without_its_patch(home: Path, opened: Opened) -> None:
+    (home / "faults" / "sub-plus.patch").rename(home / "faults" / "sub-minus.patch")
+    assert red(opened)["manifests"].endswith("faults: sub-minus is a patch without an entry")
+
+
+def test_a_full_disk_is_no_claim_about_a_patch(opened: Opened, tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 4) as disk:
+        bench = opened()
+        mirror = Mirror(Path(shutil.copytree(bench.mirror.path, disk / "mirror.git")))
+        patch = (MINI / "faults" / "sub-plus.patch").read_bytes()
+        assert subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'rest'}"], capture_output=True).returncode
+        with pytest.raises(DiskFull, match=r"git read-tree found no space left — free some in .*mirror\.git"):
+            apply_patch(mirror, bench.baseline, patch, "sub-plus")

@@ -1,0 +1,45 @@
+"""A proof that could not be kept, and a benchmark that could not be frozen, are refused before anything is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.errors import ConfigError, DiskFull, RigError
+from runner.registry.benchmark import load_benchmark
+from runner.registry.frozen import freeze
+from runner.registry.manifests import patch_entries
+from runner.validate.certify import place_of
+from tests.support.small_disk import small_disk
+
+
+def test_a_folder_that_cannot_be_written(home: Path) -> None:
+    benchmark = load_benchmark(home / "index.md", "mini")
+    folder = place_of(benchmark).parent
+    assert list(folder.iterdir()) == []
+    folder.rmdir()
+    folder.write_text("in the way")
+    with pytest.raises(RigError, match=r"certificates cannot be written: .* — make .* a folder you may write to"):
+        place_of(benchmark)
+
+
+def test_a_disk_without_room(home: Path) -> None:
+    benchmark = load_benchmark(home / "index.md", "mini")
+    with small_disk(home / ".bench", 1), pytest.raises(DiskFull, match=r"needs .* — free some"):
+        place_of(benchmark)
+
+
+def test_what_cannot_be_frozen_says_so(home: Path) -> None:
+    benchmark = load_benchmark(home / "index.md", "mini")
+    (home / "mini").write_text("in the way")
+    with pytest.raises(ConfigError, match=r"frozen\.json cannot be written: .* — freeze where you may write to it"):
+        freeze(benchmark)
+
+
+def test_a_typo_in_a_manifest_is_named(home: Path) -> None:
+    manifest = home / "faults" / "manifest.yaml"
+    manifest.write_text(manifest.read_text().replace("killers", "killer"))
+    benchmark = load_benchmark(home / "index.md", "mini")
+    with pytest.raises(ConfigError, match=r"manifest\.yaml: patches\.0\.killer: unknown key — see docs/reference"):
+        patch_entries(benchmark, "faults")
