@@ -153,9 +153,7 @@ def _refused(extra: dict[str, Any]) -> bool:
     return extra.get("interrupt_type") == "FormatError"
 
 
-def _answer(
-    trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines: _Lines, waiting: _Waiting
-) -> None:
+def _answer(trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines: _Lines, waiting: _Waiting) -> None:
     """An answer: a message of its own, or one that was refused and stands in the agent's complaint about it."""
     said = said_of(message, extra)
     line = lines.of(said.logged_id)

@@ -1,4 +1,4 @@
-"""The small print of mini-swe-agent's messages: what a model answered, in chat completions' form or in that of Responses."""
+"""The small print of mini-swe-agent's messages: answers in the form of chat completions, or of Responses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Said:
-    """An answer. ``logged_id`` is its id as it stands in the file, ``id`` the server's own. ``error``: there is none."""
+    """An answer, or the ``error`` in its place. ``logged_id``: its id as it stands in the file; ``id``: the server's."""
 
     id: str | None
     logged_id: str

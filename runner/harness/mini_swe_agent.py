@@ -16,8 +16,8 @@ COMMAND_S = 600
 """How long one of its commands may take, in seconds: its own 30 would cut off what a benchmark's checks need."""
 CLASSES: Mapping[Wire, str] = {"chat": "litellm", "responses": "litellm_response"}
 LIMITS: Mapping[Wire, str] = {"chat": "max_tokens", "responses": "max_output_tokens"}
-START = b"""# Starts mini-swe-agent. It gives an answer's items back as its client's types hold them, fields that nobody sent among
-# them (async_, caller): OpenAI refuses a field that it does not know. A null says what a missing field says.
+START = b"""# Starts mini-swe-agent. It gives an answer's items back as its client's types hold them, with fields that
+# nobody sent (async_, caller): OpenAI refuses a field that it does not know. A null says what a missing field says.
 from minisweagent.models.litellm_response_model import LitellmResponseModel
 from minisweagent.run.mini import app
 
@@ -37,7 +37,7 @@ VERSION = "import importlib.metadata as m; print(m.version('mini-swe-agent'))"
 
 
 class MiniSweAgent:
-    """It asks through litellm, which may drop what it does not know of a model: the effort goes past it, as it stands."""
+    """It asks through litellm, which may drop what it does not know of a model: the effort goes past it unread."""
 
     name = log_format = "mini-swe-agent"
     version = pin = "2.4.6"
