@@ -200,5 +200,6 @@ class _Looker:
     def _file(self, name: str) -> list[bytes]:
         if name not in self._lines:
             path = self._folder / name
-            self._lines[name] = path.read_bytes().split(b"\n") if path.is_file() else []
+            plain = path.is_file() and path.suffix != ".gz"  # a line of packed bytes is no evidence
+            self._lines[name] = path.read_bytes().split(b"\n") if plain else []
         return self._lines[name]

@@ -10,8 +10,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.jsonl import MAX_DOCUMENT_BYTES, items, mapping, parsed, text
-from runner.harness.mini_rows import Asked, Said, arguments_of, lost_call, said_of, words_of
+from runner.harness.calls import Calls
+from runner.harness.jsonl import items, mapping, parsed, text, whole_of
+from runner.harness.mini_rows import Asked, arguments_of, lost_call, said_of, words_of
 from runner.harness.reading import identify, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import OVERFLOW, Answer, Call, Trace, moment, shortened, since_ms
@@ -44,10 +45,17 @@ def read_identity(log_dir: Path, requested: Request | None = None) -> Identity:
 
 
 def read_trace(log_dir: Path) -> Trace:
-    found = sorted(path for path in log_dir.rglob("*.json") if path.name.endswith("traj.json"))
+    """All trajectories below ``log_dir``, in the order of time; the last one says how it ended."""
+    found = sorted({*log_dir.rglob("*traj.json"), *log_dir.rglob("*traj.json.gz")})
     if not found:
         raise LogError("mini-swe-agent left no trajectory", "its stdout says why")
-    return read_document(found[-1])
+    traces = sorted(
+        (read_document(path) for path in found), key=lambda one: next((s.at for s in one.steps if s.at), "")
+    )
+    last = traces[-1]
+    last.steps = [step for one in traces for step in one.steps]
+    last.unknown = sum(one.unknown for one in traces)
+    return last
 
 
 def read_document(path: Path) -> Trace:
@@ -59,7 +67,7 @@ def read_document(path: Path) -> Trace:
         raise LogError(f"{path.name} is no trajectory of mini-swe-agent in format 1: {known or 'it names no format'}")
     trace = Trace(known)
     _claims(trace, mapping(document.get("info")), lines)
-    waiting = _Waiting()
+    waiting = Calls()
     seen = [_message(trace, message, lines, waiting) for message in items(document.get("messages"))]
     trace.unknown = seen.count(False)
     if not any(seen):
@@ -77,9 +85,7 @@ class _Lines:
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
-        if path.stat().st_size > MAX_DOCUMENT_BYTES:
-            raise LogError(f"{path.name} is too large to read")
-        whole = path.read_bytes()
+        whole = whole_of(path)
         document = parsed(whole)
         if document is None:
             raise LogError(f"{path.name} is no JSON document", "the agent was stopped while it wrote")
@@ -110,29 +116,7 @@ def _claims(trace: Trace, info: dict[str, Any], lines: _Lines) -> None:
         trace.version = Claim(version, lines.name, lines.of('"mini_version"'))
 
 
-class _Waiting:
-    """Calls without a result, in their order."""
-
-    def __init__(self) -> None:
-        self._calls: dict[str, list[Call]] = {}
-        self._order: list[Call] = []
-        self._first = 0
-
-    def add(self, call: Call) -> None:
-        self._order.append(call)
-        self._calls.setdefault(call.id, []).append(call)
-
-    def take(self, ident: str | None) -> Call | None:
-        """The first one of that id, or the first at all where there is none; it waits no more."""
-        if ident is not None:
-            named = self._calls.get(ident, [])
-            return next((call for call in named if not call.answered), None)
-        while self._first < len(self._order) and self._order[self._first].answered:
-            self._first += 1
-        return self._order[self._first] if self._first < len(self._order) else None
-
-
-def _message(trace: Trace, message: dict[str, Any], lines: _Lines, waiting: _Waiting) -> bool:
+def _message(trace: Trace, message: dict[str, Any], lines: _Lines, waiting: Calls) -> bool:
     role, kind, extra = text(message.get("role")), text(message.get("type")), mapping(message.get("extra"))
     if role == "system" and trace.prompt is None:
         trace.prompt = Claim(digest(message.get("content")), lines.name, lines.of('"system"'))
@@ -153,7 +137,7 @@ def _refused(extra: dict[str, Any]) -> bool:
     return extra.get("interrupt_type") == "FormatError"
 
 
-def _answer(trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines: _Lines, waiting: _Waiting) -> None:
+def _answer(trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines: _Lines, waiting: Calls) -> None:
     """An answer: a message of its own, or one that was refused and stands in the agent's complaint about it."""
     said = said_of(message, extra)
     line = lines.of(said.logged_id)
@@ -166,29 +150,28 @@ def _answer(trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines:
     )  # fmt: skip
     if said.model:
         trace.model = Claim(said.model, lines.name, line)
-    refused = _refused(extra)
+    refused, answer = _refused(extra), str(len(trace.steps))
     words = words_of(message.get("content"))
-    for asked in said.calls or _textual(trace, extra, said, words) or (lost_call(words) if refused else []):
+    for asked in said.calls or _textual(trace, extra, words) or (lost_call(words) if refused else []):
         arguments, kind = arguments_of(asked, TOOL) if refused else arguments_of(asked, None)
         call = Call(**where, id=asked.id or f"{lines.name}:{line}", tool=asked.tool, arguments=arguments,
                     malformed=asked.malformed or kind, refused=refused, answered=refused,
                     output=words if refused else "")  # fmt: skip
         trace.steps.append(call)
-        waiting.add(call)
+        waiting.add(asked.id or "", call, answer)
 
 
-def _textual(trace: Trace, extra: dict[str, Any], said: Said, words: str) -> list[Asked]:
+def _textual(trace: Trace, extra: dict[str, Any], words: str) -> list[Asked]:
     """The actions of its text-based models: they were cut out of the answer's text."""
     actions = items(extra.get("actions"))
     few = words.count("```") <= MOST_FENCES  # the pattern looks from each for its end
     if not actions and trace.schema == FIRST and few and len(cut := ACTION.findall(words)) == 1:
         actions = [{"command": cut[0]}]  # it runs one action an answer, or none
-    name = said.id or len(trace.steps)
-    return [Asked(f"{name}-{number}", TOOL, action) for number, action in enumerate(actions)]
+    return [Asked(None, TOOL, action) for action in actions]
 
 
-def _result(waiting: _Waiting, message: dict[str, Any], extra: dict[str, Any]) -> None:
-    call = waiting.take(text(message.get("tool_call_id")) or text(message.get("call_id")))
+def _result(waiting: Calls, message: dict[str, Any], extra: dict[str, Any]) -> None:
+    call = waiting.waiting(text(message.get("tool_call_id")) or text(message.get("call_id")) or "")
     if call is None:
         return
     call.answered = True
@@ -200,10 +183,10 @@ def _result(waiting: _Waiting, message: dict[str, Any], extra: dict[str, Any]) -
     call.refused = call.failed = ran and isinstance(code, int) and code != 0
 
 
-def _said(waiting: _Waiting, message: dict[str, Any]) -> None:
+def _said(waiting: Calls, message: dict[str, Any]) -> None:
     """A user's words in the first format: the result of the action before them, if that has none yet."""
     words = words_of(message.get("content"))
-    call = waiting.take(None)
+    call = waiting.waiting("")
     code = RETURNCODE.match(words)
     if call is None or not (code or TIMED_OUT.match(words)):
         return

@@ -33,7 +33,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Said:
-    """An answer, or the ``error`` in its place. ``logged_id``: its id as it stands in the file; ``id``: the server's."""
+    """An answer, or the ``error`` in its place. ``logged_id``: as its id stands in the file; ``id``: as it was sent."""
 
     id: str | None
     logged_id: str

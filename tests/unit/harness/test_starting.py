@@ -173,10 +173,18 @@ def test_mini_swe_agent_sends_the_effort_as_the_provider_wants_it(dialect: str, 
 def test_opencode_has_a_variant_of_the_model(wire: str, dialect: str, option: Any) -> None:
     made = plan("opencode", "low", protocols=[wire], dialect=dialect)
     model = config(made, "opencode.json")["provider"]["bench"]["models"]["meta/x"]
-    assert model["variants"] == {"low": option}
-    assert made.argv[-2:] == ["--variant", "low"]
+    assert model["variants"] == {"bench-low": option}
+    assert made.argv[-2:] == ["--variant", "bench-low"]
     assert "--title" in made.argv  # else it asks the model for one
     assert "variants" not in config(plan("opencode"), "opencode.json")["provider"]["bench"]["models"]["meta/x"]
+
+
+@pytest.mark.parametrize("level", ["none", "minimal", "ultra"])
+def test_opencode_is_asked_for_no_effort_that_its_client_refuses(level: str) -> None:
+    """Its client for Anthropic's protocol ends at a level that it does not know: nothing is sent at all."""
+    with pytest.raises(UsageError, match=rf"no effort '{level}' on Anthropic's protocol — known are low, "):
+        plan("opencode", level, protocols=["anthropic"])
+    assert plan("opencode", level, protocols=["chat"])
 
 
 def test_every_npm_agent_is_fetched_by_the_same_npm() -> None:
