@@ -11,7 +11,7 @@ from runner.events.segments import Segment
 from runner.gateway.wire import ANSWERS
 from runner.harness.summary import Claim
 from runner.harness.trace import Trace
-from runner.schema.arm import EFFORTS
+from runner.schema.arm import EFFORTS, Arm
 from runner.schema.identity import Evidence, Facet, IdentityRecord, Normalized, Provenance, Said
 from runner.schema.ledger import LedgerLine
 from runner.schema.run import RunLock
@@ -53,6 +53,7 @@ def identify_run(
         effort_normalized=normalized(value),
         effort_provenance=provenance,
         effort_evidence=evidence,
+        wire_arm_id=_sent(arm, effort) if look.answers() else None,
         mode=(facets["mode"].logged.value or arm.mode) if arm.mode == "unknown" else arm.mode,
         orchestration=arm.orchestration,
         delegation=arm.delegation,
@@ -74,6 +75,13 @@ def _effective(effort: Facet, asked_a_model: bool) -> tuple[str, Evidence | None
         if said.value is not None:
             return said.value, said.evidence, "runtime_log"
     return "unknown", None, "unknown"
+
+
+def _sent(arm: Arm, effort: Facet) -> str:
+    """The id of the arm that asks for what was sent. Silence is what an arm sends that asks for nothing."""
+    word = effort.on_wire.value or "unknown"
+    common = normalized(word)
+    return arm.model_copy(update={"effort": word if common == "unknown" else common}).arm_id
 
 
 def _helper(trace: Trace) -> Claim | None:
@@ -192,5 +200,6 @@ class _Looker:
     def _file(self, name: str) -> list[bytes]:
         if name not in self._lines:
             path = self._folder / name
-            self._lines[name] = path.read_bytes().split(b"\n") if path.is_file() else []
+            plain = path.is_file() and path.suffix != ".gz"  # a line of packed bytes is no evidence
+            self._lines[name] = path.read_bytes().split(b"\n") if plain else []
         return self._lines[name]

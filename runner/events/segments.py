@@ -11,6 +11,7 @@ from runner.harness.onefile import read_file, read_lines
 from runner.harness.readers import reader
 from runner.harness.summary import LogError
 from runner.harness.trace import Trace, moment
+from runner.schema.base import digest
 
 
 @dataclass
@@ -80,12 +81,17 @@ def of_log(path: Path, *, whole: str | None = None) -> list[Segment]:
 def _cut(path: Path) -> list[Segment]:
     cut: list[Segment] = []
     current: Segment | None = None
+    marks: set[str] = set()
     for row in rows(path):
         data = row.data or {}
         if data.get("type") != "run_segment":
             if current is not None:
                 current.lines.append(row)
             continue
+        mark = digest(data)
+        if "timestamp" in data and mark in marks:  # written twice
+            continue
+        marks.add(mark)
         label, at = text(data.get("segment")) or "", moment(data.get("timestamp"))
         if data.get("event") == "end":
             if current is not None and label in ("", current.label):

@@ -12,8 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.claude_rows import Message, gather, is_api_error, said, sidechains, usage_of
-from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, text
+from runner.harness.calls import Calls
+from runner.harness.claude_rows import Message, answer_id, gather, is_api_error, said, sidechains, usage_of
+from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.reading import NOTHING, identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
@@ -91,8 +92,7 @@ def read_trace(log_dir: Path) -> Trace:
     """All transcripts below ``log_dir`` (sub-agents have files of their own), else the stream."""
     stdout = log_dir / STDOUT
     transcripts: list[Row] = []
-    for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
-        found = list(rows(path))
+    for found in sessions(log_dir, but=stdout):
         if any(is_transcript(row) for row in found):
             transcripts += found
     stream = list(rows(stdout)) if stdout.is_file() else []
@@ -121,7 +121,7 @@ class _Reader:
         self.seen = 0
         self._messages = messages
         self._answered: set[str] = set()
-        self._calls: dict[str, Call] = {}
+        self._calls = Calls()
         self._totals: Usage | None = None
         self._results: dict[str, Row] = {}
         self._roots = roots
@@ -162,12 +162,11 @@ class _Reader:
         for answer in trace.answers:
             shown = shown.plus(answer.usage) if answer.usage is not None else shown
         trace.side_usage = _rest(self._totals, shown)
-        if trace.answers and trace.stop is None:
-            last = trace.answers[-1]
+        if trace.stop is None and (own := trace.own_answers):
             # An API error that is asked again is no end; what stands last in the conversation is.
-            spoken = [a for a in trace.answers if a.whole or a.stop == "error"]
+            spoken = [a for a in own if a.whole or a.stop == "error"]
             trace.stop = spoken[-1].stop if spoken else None
-            trace.error = last.error
+            trace.error = own[-1].error
         return must_know(trace, "Claude Code", recognised=self.seen, kinds_grow=True)
 
     def _assistant(self, row: Row, data: dict[str, Any], at: str | None) -> None:
@@ -187,24 +186,25 @@ class _Reader:
             return
         if message.get("model") == SYNTHETIC:
             return
-        key = text(message.get("id")) or f"{row.file}:{row.number}"
+        key = answer_id(row)
         facts = self._messages.get(key) or Message()
         if key not in self._answered:
             self._answered.add(key)
-            self._answer(row, key, facts, message, at, stream, data)
+            self._answer(row, facts, message, at, stream, data)
         if facts.whole:
             for block in items(message.get("content")):
                 if block.get("type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
-                    self._call(row, block, at, stream)
+                    self._call(row, block, at, stream, key)
 
     def _answer(
-        self, row: Row, key: str, facts: Message, message: dict[str, Any], at: str | None, stream: str,
+        self, row: Row, facts: Message, message: dict[str, Any], at: str | None, stream: str,
         data: dict[str, Any],
     ) -> None:  # fmt: skip
         model = text(message.get("model"))
         effort = text(data.get("effort"))
+        ident = text(message.get("id")) or f"{row.file}:{row.number}"
         self.trace.steps.append(
-            Answer(file=row.file, line=row.number, at=at, stream=stream, whole=facts.whole, response_id=key,
+            Answer(file=row.file, line=row.number, at=at, stream=stream, whole=facts.whole, response_id=ident,
                    model=model, usage=facts.usage if facts.whole and facts.closed else None, stop=facts.stop,
                    context=facts.stop == "model_context_window_exceeded", effort=effort)
         )  # fmt: skip
@@ -213,22 +213,25 @@ class _Reader:
         if effort and not stream:
             self.trace.effort = Claim(effort, row.file, row.number)
 
-    def _call(self, row: Row, block: dict[str, Any], at: str | None, stream: str) -> None:
-        key = text(block.get("id")) or f"{row.file}:{row.number}"
-        if key in self._calls:
-            return
+    def _call(self, row: Row, block: dict[str, Any], at: str | None, stream: str, answer: str) -> None:
+        key = text(block.get("id")) or ""
         given = block.get("input")
         bad = isinstance(given, dict) and "__unparsedToolInput" in given
-        call = Call(file=row.file, line=row.number, at=at, stream=stream, id=key, arguments=given,
-                    tool=text(block.get("name")) or "?", malformed="json" if bad else None)  # fmt: skip
-        self._calls[key] = call
+        call = Call(file=row.file, line=row.number, at=at, stream=stream, id=key or f"{row.file}:{row.number}",
+                    tool=text(block.get("name")) or "?", arguments=given,
+                    malformed="json" if bad else None)  # fmt: skip
+        if self._calls.twin(key, call, answer):
+            return
+        self._calls.add(key, call, answer)
         self.trace.steps.append(call)
 
     def _user(self, row: Row, data: dict[str, Any], at: str | None) -> None:
         self.seen += 1
         for block in items(mapping(data.get("message")).get("content")):
-            call = self._calls.get(text(block.get("tool_use_id")) or "")
-            if block.get("type") != "tool_result" or call is None or call.answered:
+            if block.get("type") != "tool_result":
+                continue
+            call = self._calls.waiting(text(block.get("tool_use_id")) or "")
+            if call is None:
                 continue
             content = block.get("content")
             call.output = text(content) or "".join(text(part.get("text")) or "" for part in items(content))

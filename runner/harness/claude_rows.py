@@ -42,14 +42,20 @@ def gather(found: Iterable[Row], *, stream: bool) -> dict[str, Message]:
             if last:
                 last.followed_by_error = True
         elif data.get("type") == "assistant" and message:
-            key = text(message.get("id")) or f"{row.file}:{row.number}"
-            last = messages.setdefault(key, Message())
+            last = messages.setdefault(answer_id(row), Message())
             _add(last, message, opening=stream)
     reasons = any(m.stop for m in messages.values())
     for item in messages.values():
         ran = bool(item.calls & answered)
         item.whole = item.stop is not None or ran or not (reasons or item.followed_by_error)
     return messages
+
+
+def answer_id(row: Row) -> str:
+    """What the lines of one answer share: its id, with its request's where that is named: servers may repeat ids."""
+    data = row.data or {}
+    ident = text(mapping(data.get("message")).get("id"))
+    return f"{ident} {text(data.get('requestId')) or ''}" if ident else f"{row.file}:{row.number}"
 
 
 def sidechains(found: Iterable[Row]) -> dict[str, str]:
@@ -91,11 +97,12 @@ def usage_of(raw: Any) -> Usage | None:
     """Anthropic's usage: input without cache, output with reasoning."""
     if not isinstance(raw, dict):
         return None
+    split = mapping(raw.get("cache_creation"))  # by how long they are kept
     thought = mapping(raw.get("output_tokens_details")).get("thinking_tokens")
     return Usage(
         uncached_input=count(raw.get("input_tokens")),
         cache_read=count(raw.get("cache_read_input_tokens")),
-        cache_write=count(raw.get("cache_creation_input_tokens")),
+        cache_write=count(raw.get("cache_creation_input_tokens")) or sum(map(count, split.values())),
         output=count(raw.get("output_tokens")),
         reasoning=None if thought is None else count(thought),
     )

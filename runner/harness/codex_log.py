@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.harness.calls import Calls
 from runner.harness.codex_rows import Totals, arguments_of, before_output, duration_ms, line_id, said, usage_of
-from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, text
+from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, sessions, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
@@ -79,9 +80,9 @@ def read_trace(log_dir: Path) -> Trace:
     stdout = log_dir / STDOUT
     reader = _Reader()
     stream = list(rows(stdout)) if stdout.is_file() else []
-    for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
-        found = list(rows(path))
-        if any((row.data or {}).get("type") == "session_meta" for row in found) or path.name.startswith("rollout-"):
+    for found in sessions(log_dir, but=stdout):
+        named = bool(found) and found[0].file.startswith("rollout-")
+        if named or any((row.data or {}).get("type") == "session_meta" for row in found):
             reader.rollout(found)
         elif not stream and any((row.data or {}).get("type") == "thread.started" for row in found):
             stream = found  # under another name
@@ -110,11 +111,14 @@ class _Reader:
         self.trace = Trace(ROLLOUT)
         self.seen = 0
         self._stream = ""
-        self._calls: dict[str, Call] = {}
+        self._calls = Calls()
+        self._made: dict[str, str] = {}
         self._records: set[str] = set()
         self._counted: list[Answer] = []
         self._totals = Totals()
         self._copied: dict[str, str] = {}
+        self._batches = 0
+        self._files: dict[str, None] = {}
         self._items = 0
         self._acts = [0, 0]
         """Whether anything was said or called since the last record, and since the last cumulative count."""
@@ -128,6 +132,7 @@ class _Reader:
         self._stream = ""
         self._totals.rewind()
         for row in first_of_each(found, line_id):
+            self._files.setdefault(row.file)
             if row.data is None:
                 self.trace.torn += 1
                 continue
@@ -167,7 +172,8 @@ class _Reader:
         recorded = {answer.file for answer in trace.answers if answer.usage}
         more = [answer for answer in self._counted if answer.file not in recorded]
         if more:  # older versions have no record per answer
-            trace.steps = _in_order(trace.steps, more)
+            places = {file: place for place, file in enumerate(self._files)}
+            trace.steps = sorted([*trace.steps, *more], key=lambda step: (places[step.file], step.line))
         ran = {id(call) for call in trace.all_calls if call.answered}
         last_answer: dict[str, int] = {}
         for answer in trace.answers:
@@ -212,18 +218,26 @@ class _Reader:
             return
         self._items += 1
         self._acted()
-        key = text(payload.get("call_id")) or text(payload.get("id")) or f"{row.file}:{row.number}"
-        if key in self._calls:
-            return
+        named = text(payload.get("call_id"))
+        key = (text(payload.get("id")) or "") if named is None else named
+        if key and self._made.setdefault(json.dumps(payload, sort_keys=True), row.file) != row.file:
+            return  # a fork begins with what the file it was forked from holds
         arguments, bad = arguments_of(payload)
-        call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key, arguments=arguments,
-                    tool=text(payload.get("name")) or kind or "?", malformed="json" if bad else None)  # fmt: skip
-        self._calls[key] = call
+        call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key or f"{row.file}:{row.number}",
+                    arguments=arguments, tool=text(payload.get("name")) or kind or "?",
+                    malformed="json" if bad else None)  # fmt: skip
+        self._add(key, call)
+
+    def _add(self, key: str, call: Call) -> None:
+        """Nothing says which calls are of one answer: those are that came before the first result."""
+        last = self._calls.last(key)
+        self._batches += last is not None and last.answered
+        self._calls.add(key, call, str(self._batches))
         self.trace.steps.append(call)
 
     def _output(self, payload: dict[str, Any], at: str | None) -> None:
-        call = self._calls.get(text(payload.get("call_id")) or "")
-        if call is None or call.answered:
+        call = self._calls.waiting(text(payload.get("call_id")) or "")
+        if call is None:
             return
         call.output, failed = said(payload.get("output"))
         call.answered, call.ended = True, at
@@ -264,21 +278,19 @@ class _Reader:
         code = item.get("exit_code")
         failed = (isinstance(code, int) and code != 0) or item.get("status") in ("failed", "declined")
         took = duration_ms(item.get("duration"))
-        call = self._calls.get(text(item.get("id")) or "")
+        key, own = text(item.get("id")) or "", f"{row.file}:{row.number}"
+        call = self._calls.last(key)
         if call is None:  # run by a script of the model's
-            call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=text(item.get("id")) or "?",
-                        tool=kind, arguments={"command": item.get("command") or item.get("changes")}, answered=True,
+            call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key or own, tool=kind,
+                        arguments={"command": item.get("command") or item.get("changes")}, answered=True,
                         nested=True, ended=at, output=text(item.get("aggregated_output")) or "")  # fmt: skip
-            if call.id in self._calls:
-                return
-            self._calls[call.id] = call
-            self.trace.steps.append(call)
+            self._add(key, call)
         call.failed = call.refused = failed
         call.duration_ms = took
 
     def _command_end(self, payload: dict[str, Any]) -> None:
         """Older versions report a command's end in an event of its own."""
-        call = self._calls.get(text(payload.get("call_id")) or "")
+        call = self._calls.last(text(payload.get("call_id")) or "")
         code = payload.get("exit_code")
         if call is not None and isinstance(code, int):
             call.failed = call.refused = code != 0
@@ -286,9 +298,10 @@ class _Reader:
 
     def _record(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         key = text(payload.get("response_id"))
-        if key and key in self._records:
+        copy = json.dumps([key, payload.get("usage")], sort_keys=True)
+        if key and copy in self._records:
             return  # a fork or a compaction copies turns
-        self._records.add(key or "")
+        self._records.add(copy)
         self.trace.steps.append(
             Answer(file=row.file, line=row.number, at=at, stream=self._stream, whole=True, response_id=key,
                    model=self._model, usage=usage_of(payload.get("usage")), stop="stop", effort=self._effort,
@@ -341,8 +354,3 @@ class _Reader:
             Answer(file=row.file, line=row.number, at=at, whole=False, stop="error", error=shortened(words),
                    context=context)
         )  # fmt: skip
-
-
-def _in_order(steps: list[Any], more: list[Answer]) -> list[Any]:
-    """Both in the order of their lines; files, by their names, in the order of time."""
-    return sorted([*steps, *more], key=lambda step: (step.file, step.line))

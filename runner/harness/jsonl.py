@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from runner.harness.summary import LogError
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
 MAX_DEPTH = 200
 """No agent nests deeper; what does would exhaust the stack of whoever walks it."""
+GZIP_MAGIC = b"\x1f\x8b"
 _SURROGATE = re.compile(rb"\\ud[89a-f]|\xed[\xa0-\xbf]", re.IGNORECASE)
 
 
@@ -26,14 +31,43 @@ class Row:
     data: dict[str, Any] | None
 
 
-def rows(path: Path) -> Iterator[Row]:
-    """All non-empty lines. Lines are split at LF only: other separators may stand inside JSON strings."""
+def opened(path: Path) -> IO[bytes]:
+    """A log's bytes: unpacked, where gzip packed them."""
     with path.open("rb") as file:
+        packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    return gzip.open(path) if packed else path.open("rb")
+
+
+def whole_of(path: Path) -> bytes:
+    """All bytes of a document, unpacked. LogError where they are too many."""
+    with opened(path) as file:
+        try:
+            whole = file.read(MAX_DOCUMENT_BYTES + 1)
+        except (EOFError, gzip.BadGzipFile, zlib.error):
+            return b""
+    if len(whole) > MAX_DOCUMENT_BYTES:
+        raise LogError(f"{path.name} is too large to read")
+    return whole
+
+
+def _line(file: IO[bytes]) -> bytes:
+    """The next line, or as much of it as is taken at once; nothing where a packed file was cut or is none."""
+    try:
+        return file.readline(MAX_LINE_BYTES)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        return b""
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """All non-empty lines. Lines are split at LF only: other separators may stand inside JSON strings. What a packed
+    file holds beyond the size of the largest document is left out.
+    """
+    with opened(path) as file:
         number = 0
-        while line := file.readline(MAX_LINE_BYTES):
+        while (line := _line(file)) and (file.tell() < MAX_DOCUMENT_BYTES or not isinstance(file, gzip.GzipFile)):
             number += 1
             whole = line
-            while not line.endswith(b"\n") and (line := file.readline(MAX_LINE_BYTES)):
+            while not line.endswith(b"\n") and (line := _line(file)):
                 whole = b"{too large"
             whole = whole.strip(b"\0 \t\r\n")  # a log that was cut while its writer went on begins with NULs
             if not whole:
@@ -45,12 +79,21 @@ def rows(path: Path) -> Iterator[Row]:
 def parsed(whole: bytes) -> Any:
     """The JSON value, or null where there is none, or one that is nested too deeply."""
     try:
-        data = json.loads(whole, parse_constant=_no_number, parse_float=_finite)
+        data = json.loads(_characters(whole), parse_constant=_no_number, parse_float=_finite)
         if _SURROGATE.search(whole):  # half a character is no text: nobody could write it down again
             data = json.loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return data if whole.count(b"[") + whole.count(b"{") < MAX_DEPTH or _shallow(data) else None
+
+
+def _characters(whole: bytes) -> bytes | str:
+    """UTF-8 in which a byte that is no character, as a program may print it, costs no more than itself."""
+    try:
+        whole.decode("utf-8")
+    except UnicodeDecodeError:
+        return whole.decode("utf-8", "replace")
+    return whole
 
 
 def _no_number(_: str) -> None:
@@ -74,6 +117,20 @@ def _shallow(data: Any) -> bool:
         if not level:
             return True
     return False
+
+
+def sessions(folder: Path, *, but: Path) -> list[list[Row]]:
+    """All files of JSON lines below ``folder`` without ``but``, in the order of the first time that each names; those
+    without one come first, by their names.
+    """
+    paths = sorted({*folder.rglob("*.jsonl"), *folder.rglob("*.jsonl.gz")} - {but})
+    found = [list(rows(path)) for path in paths if path.is_file()]
+    return sorted(found, key=_began)
+
+
+def _began(found: list[Row]) -> str:
+    times = (text((row.data or {}).get("timestamp")) for row in found)
+    return next((at for at in times if at), "")
 
 
 def first_of_each(found: Iterable[Row], key: Callable[[Row], str | None]) -> Iterator[Row]:

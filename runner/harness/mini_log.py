@@ -6,17 +6,17 @@ Its retries stand nowhere, and a run that was killed lacks the step in flight.
 from __future__ import annotations
 
 import bisect
-import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.jsonl import MAX_DOCUMENT_BYTES, count, items, mapping, parsed, text
+from runner.harness.calls import Calls
+from runner.harness.jsonl import items, mapping, parsed, text, whole_of
+from runner.harness.mini_rows import Asked, arguments_of, lost_call, said_of, words_of
 from runner.harness.reading import identify, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import OVERFLOW, Answer, Call, Trace, moment, shortened, since_ms
 from runner.schema.base import digest
-from runner.schema.ledger import Usage
 
 if TYPE_CHECKING:
     from runner.harness.base import Request
@@ -45,10 +45,17 @@ def read_identity(log_dir: Path, requested: Request | None = None) -> Identity:
 
 
 def read_trace(log_dir: Path) -> Trace:
-    found = sorted(path for path in log_dir.rglob("*.json") if path.name.endswith("traj.json"))
+    """All trajectories below ``log_dir``, in the order of time; the last one says how it ended."""
+    found = sorted({*log_dir.rglob("*traj.json"), *log_dir.rglob("*traj.json.gz")})
     if not found:
         raise LogError("mini-swe-agent left no trajectory", "its stdout says why")
-    return read_document(found[-1])
+    traces = sorted(
+        (read_document(path) for path in found), key=lambda one: next((s.at for s in one.steps if s.at), "")
+    )
+    last = traces[-1]
+    last.steps = [step for one in traces for step in one.steps]
+    last.unknown = sum(one.unknown for one in traces)
+    return last
 
 
 def read_document(path: Path) -> Trace:
@@ -60,7 +67,7 @@ def read_document(path: Path) -> Trace:
         raise LogError(f"{path.name} is no trajectory of mini-swe-agent in format 1: {known or 'it names no format'}")
     trace = Trace(known)
     _claims(trace, mapping(document.get("info")), lines)
-    waiting = _Waiting()
+    waiting = Calls()
     seen = [_message(trace, message, lines, waiting) for message in items(document.get("messages"))]
     trace.unknown = seen.count(False)
     if not any(seen):
@@ -78,9 +85,7 @@ class _Lines:
 
     def __init__(self, path: Path) -> None:
         self.name = path.name
-        if path.stat().st_size > MAX_DOCUMENT_BYTES:
-            raise LogError(f"{path.name} is too large to read")
-        whole = path.read_bytes()
+        whole = whole_of(path)
         document = parsed(whole)
         if document is None:
             raise LogError(f"{path.name} is no JSON document", "the agent was stopped while it wrote")
@@ -111,125 +116,77 @@ def _claims(trace: Trace, info: dict[str, Any], lines: _Lines) -> None:
         trace.version = Claim(version, lines.name, lines.of('"mini_version"'))
 
 
-class _Waiting:
-    """Calls without a result, in their order."""
-
-    def __init__(self) -> None:
-        self._calls: dict[str, list[Call]] = {}
-        self._order: list[Call] = []
-        self._first = 0
-
-    def add(self, call: Call) -> None:
-        self._order.append(call)
-        self._calls.setdefault(call.id, []).append(call)
-
-    def take(self, ident: str | None) -> Call | None:
-        """The first one of that id, or the first at all where there is none; it waits no more."""
-        if ident is not None:
-            named = self._calls.get(ident, [])
-            return next((call for call in named if not call.answered), None)
-        while self._first < len(self._order) and self._order[self._first].answered:
-            self._first += 1
-        return self._order[self._first] if self._first < len(self._order) else None
-
-
-def _message(trace: Trace, message: dict[str, Any], lines: _Lines, waiting: _Waiting) -> bool:
-    role, extra = text(message.get("role")), mapping(message.get("extra"))
-    if role is None:
-        return False
-    response = mapping(extra.get("response"))
+def _message(trace: Trace, message: dict[str, Any], lines: _Lines, waiting: Calls) -> bool:
+    role, kind, extra = text(message.get("role")), text(message.get("type")), mapping(message.get("extra"))
     if role == "system" and trace.prompt is None:
         trace.prompt = Claim(digest(message.get("content")), lines.name, lines.of('"system"'))
-    elif role == "assistant" or (role == "user" and response):
-        _answer(trace, message, extra, response, lines, waiting)
-    elif role == "tool" or (role == "user" and "returncode" in extra):
+    elif role == "assistant" or message.get("object") == "response" or "response" in extra or _refused(extra):
+        _answer(trace, message, extra, lines, waiting)
+    elif role == "tool" or kind == "function_call_output" or (role == "user" and "returncode" in extra):
         _result(waiting, message, extra)
     elif role == "user" and trace.schema == FIRST:
         _said(waiting, message)
     elif role == "exit":
         _exit(trace, message, extra, lines)
-    return role in ("system", "user", "assistant", "tool", "exit")
+    else:
+        return role in ("system", "user")
+    return True
 
 
-def _answer(
-    trace: Trace, message: dict[str, Any], extra: dict[str, Any], response: dict[str, Any], lines: _Lines,
-    waiting: _Waiting,
-) -> None:  # fmt: skip
-    ident = text(response.get("id"))
-    line = lines.of(ident or "")
-    at = moment(extra.get("timestamp")) or moment(message.get("timestamp")) or moment(response.get("created"))
-    choice = next(iter(items(response.get("choices"))), {})
-    said = mapping(choice.get("message")) or message
+def _refused(extra: dict[str, Any]) -> bool:
+    return extra.get("interrupt_type") == "FormatError"
+
+
+def _answer(trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines: _Lines, waiting: Calls) -> None:
+    """An answer: a message of its own, or one that was refused and stands in the agent's complaint about it."""
+    said = said_of(message, extra)
+    line = lines.of(said.logged_id)
+    at = moment(extra.get("timestamp")) or moment(message.get("timestamp")) or moment(said.created)
     where: dict[str, Any] = {"file": lines.name, "line": line, "at": at}
-    named = text(response.get("model"))
+    context = bool(said.error and OVERFLOW.search(said.error))
     trace.steps.append(
-        Answer(**where, whole=True, response_id=ident, model=named, usage=usage_of(response.get("usage")),
-               stop=text(choice.get("finish_reason")))
+        Answer(**where, whole=said.error is None, response_id=said.id, model=said.model, usage=said.usage,
+               stop=said.stop, error=shortened(said.error), context=context)
     )  # fmt: skip
-    if named:
-        trace.model = Claim(named, lines.name, line)
-    refused = extra.get("interrupt_type") == "FormatError"
-    words = _words(message.get("content"))
-    asked_for = items(said.get("tool_calls"))
-    if not asked_for:  # its text-based models: the actions were cut out of the answer's text
-        actions = items(extra.get("actions"))
-        few = words.count("```") <= MOST_FENCES  # the pattern looks from each for its end
-        if not actions and trace.schema == FIRST and few and len(cut := ACTION.findall(words)) == 1:
-            actions = [{"command": cut[0]}]  # it runs one action an answer, or none
-        asked_for = [
-            {"id": f"{ident or len(trace.steps)}-{number}", "function": {"name": TOOL, "arguments": action}}
-            for number, action in enumerate(actions)
-        ]
-    for asked in asked_for:
-        function = mapping(asked.get("function"))
-        arguments, kind = _arguments(function, refused, words)
-        call = Call(**where, id=text(asked.get("id")) or f"{lines.name}:{line}", tool=text(function.get("name")) or "?",
-                    arguments=arguments, malformed=kind, refused=refused, answered=refused,
+    if said.model:
+        trace.model = Claim(said.model, lines.name, line)
+    refused, answer = _refused(extra), str(len(trace.steps))
+    words = words_of(message.get("content"))
+    for asked in said.calls or _textual(trace, extra, words) or (lost_call(words) if refused else []):
+        arguments, kind = arguments_of(asked, TOOL) if refused else arguments_of(asked, None)
+        call = Call(**where, id=asked.id or f"{lines.name}:{line}", tool=asked.tool, arguments=arguments,
+                    malformed=asked.malformed or kind, refused=refused, answered=refused,
                     output=words if refused else "")  # fmt: skip
         trace.steps.append(call)
-        waiting.add(call)
+        waiting.add(asked.id or "", call, answer)
 
 
-def _arguments(function: dict[str, Any], refused: bool, words: str) -> tuple[Any, str | None]:
-    """A call's arguments and, where the agent refused the answer, what was wrong with this one.
-
-    An answer is refused as a whole, so that a good call beside a bad one is refused with it.
-    """
-    raw = function.get("arguments")
-    parsed: Any = raw
-    broken = False
-    if isinstance(raw, str):
-        try:
-            parsed = json.loads(raw)
-        except (ValueError, RecursionError):
-            broken = True
-    if broken:
-        return raw, "json"
-    if not refused:
-        return parsed, None
-    if text(function.get("name")) != TOOL:
-        return parsed, "unknown_tool"
-    command = parsed.get("command") if isinstance(parsed, dict) else None
-    return parsed, None if isinstance(command, str) and command else "schema"
+def _textual(trace: Trace, extra: dict[str, Any], words: str) -> list[Asked]:
+    """The actions of its text-based models: they were cut out of the answer's text."""
+    actions = items(extra.get("actions"))
+    few = words.count("```") <= MOST_FENCES  # the pattern looks from each for its end
+    if not actions and trace.schema == FIRST and few and len(cut := ACTION.findall(words)) == 1:
+        actions = [{"command": cut[0]}]  # it runs one action an answer, or none
+    return [Asked(None, TOOL, action) for action in actions]
 
 
-def _result(waiting: _Waiting, message: dict[str, Any], extra: dict[str, Any]) -> None:
-    call = waiting.take(text(message.get("tool_call_id")))
+def _result(waiting: Calls, message: dict[str, Any], extra: dict[str, Any]) -> None:
+    call = waiting.waiting(text(message.get("tool_call_id")) or text(message.get("call_id")) or "")
     if call is None:
         return
     call.answered = True
     call.ended = moment(extra.get("timestamp"))
     call.duration_ms = since_ms(call.at, call.ended)
-    call.output = text(extra.get("raw_output")) or _words(message.get("content"))
+    call.output = text(extra.get("raw_output")) or words_of(message.get("content") or message.get("output"))
     code = extra.get("returncode")
     ran = text(extra.get("exception_info")) != NOT_RUN
     call.refused = call.failed = ran and isinstance(code, int) and code != 0
 
 
-def _said(waiting: _Waiting, message: dict[str, Any]) -> None:
+def _said(waiting: Calls, message: dict[str, Any]) -> None:
     """A user's words in the first format: the result of the action before them, if that has none yet."""
-    words = _words(message.get("content"))
-    call = waiting.take(None)
+    words = words_of(message.get("content"))
+    call = waiting.waiting("")
     code = RETURNCODE.match(words)
     if call is None or not (code or TIMED_OUT.match(words)):
         return
@@ -260,27 +217,3 @@ def _exit(trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines: _
                stop="error", error=trace.error or status,
                context=status == "ContextWindowExceededError" or bool(OVERFLOW.search(words)))
     )  # fmt: skip
-
-
-def usage_of(raw: Any) -> Usage | None:
-    """Chat completions' usage: the prompt includes what was read from and written to the cache."""
-    if not isinstance(raw, dict):
-        return None
-    details = mapping(raw.get("prompt_tokens_details")) or mapping(raw.get("input_tokens_details"))
-    read = count(details.get("cached_tokens"))
-    read = read or count(raw.get("cache_read_input_tokens"))
-    written = count(details.get("cache_write_tokens")) or count(details.get("cache_creation_tokens"))
-    written = written or count(raw.get("cache_creation_input_tokens"))
-    more = mapping(raw.get("completion_tokens_details")) or mapping(raw.get("output_tokens_details"))
-    thought = more.get("reasoning_tokens")
-    return Usage(
-        uncached_input=max(0, count(raw.get("prompt_tokens", raw.get("input_tokens"))) - read - written),
-        cache_read=read,
-        cache_write=written,
-        output=count(raw.get("completion_tokens", raw.get("output_tokens"))),
-        reasoning=None if thought is None else count(thought),
-    )
-
-
-def _words(content: Any) -> str:
-    return text(content) or "".join(text(part.get("text")) or "" for part in items(content))

@@ -14,30 +14,50 @@ from runner.schema.arm import EFFORTS, Mode
 ROOT = "/opt/mini-swe-agent"
 COMMAND_S = 600
 """How long one of its commands may take, in seconds: its own 30 would cut off what a benchmark's checks need."""
+CLASSES: Mapping[Wire, str] = {"chat": "litellm", "responses": "litellm_response"}
+LIMITS: Mapping[Wire, str] = {"chat": "max_tokens", "responses": "max_output_tokens"}
+START = b"""# Starts mini-swe-agent. It gives an answer's items back as its client's types hold them, with fields that
+# nobody sent (async_, caller): OpenAI refuses a field that it does not know. A null says what a missing field says.
+from minisweagent.models.litellm_response_model import LitellmResponseModel
+from minisweagent.run.mini import app
+
+
+def bare(value):
+    if isinstance(value, dict):
+        return {name: bare(inner) for name, inner in value.items() if inner is not None}
+    return [bare(inner) for inner in value] if isinstance(value, list) else value
+
+
+whole = LitellmResponseModel._prepare_messages_for_api
+LitellmResponseModel._prepare_messages_for_api = lambda self, messages: bare(whole(self, messages))
+app(prog_name="mini")
+"""
+"""What starts it on the Responses protocol, in place of its own ``mini``."""
 VERSION = "import importlib.metadata as m; print(m.version('mini-swe-agent'))"
 
 
 class MiniSweAgent:
-    """It asks through litellm, which may drop what it does not know of a model: the effort goes past it, as it stands.
-
-    Its class for the Responses protocol writes another kind of trajectory, which nobody here reads: it is not offered.
-    """
+    """It asks through litellm, which may drop what it does not know of a model: the effort goes past it unread."""
 
     name = log_format = "mini-swe-agent"
     version = pin = "2.4.6"
     version_argv: Sequence[str] = (f"{ROOT}/bin/python", "-c", VERSION)
     layer = ImageLayer(name="bench/agent-mini-swe-agent", context="mini-swe-agent", paths=(ROOT,))
-    speaks: Sequence[Wire] = ("chat",)
+    speaks: Sequence[Wire] = ("chat", "responses")
     efforts: Mapping[str, str] = {word: word for word in EFFORTS if word != "unknown"}
     mode: Mode = "single_agent"
 
     def prepare(self, request: Request) -> HarnessPlan:
         level = choose_effort(self, request.effort)
-        choose_wire(self, request.provider)
+        wire = choose_wire(self, request.provider)
         logs = f"{HOME}/.bench/{request.session}"
-        config = f"{HOME}/.bench-mini/run.yaml"
+        config, start = f"{HOME}/.bench-mini/run.yaml", f"{HOME}/.bench-mini/start.py"
+        # JSON is YAML. The task goes through a file: an argument may have 128 KiB at most.
+        files = {config: to_json(_config(request, wire, level)), f"{logs}/.keep": b""}
+        files |= {start: START} if wire == "responses" else {}
+        program = [f"{ROOT}/bin/python", start] if wire == "responses" else [f"{ROOT}/bin/mini"]
         return HarnessPlan(
-            argv=[f"{ROOT}/bin/mini", "-c", "mini.yaml", "-c", config, "-o", f"{logs}/traj.json"],
+            argv=[*program, "-c", "mini.yaml", "-c", config, "-o", f"{logs}/traj.json"],
             env={
                 "OPENAI_API_KEY": request.token,
                 "OPENAI_API_BASE": f"{request.url}/v1",
@@ -51,8 +71,7 @@ class MiniSweAgent:
                 "LITELLM_TELEMETRY": "False",
                 "TERM": "dumb",
             },
-            # JSON is YAML. The task goes through a file: an argument may have 128 KiB at most.
-            files={config: to_json(_config(request, level)), f"{logs}/.keep": b""},
+            files=files,
             logs=[logs],
         )
 
@@ -67,11 +86,11 @@ class MiniSweAgent:
         return mini_log.read_summary(log_dir)
 
 
-def _config(request: Request, level: str | None) -> dict[str, Any]:
+def _config(request: Request, wire: Wire, level: str | None) -> dict[str, Any]:
     """What is laid over its own ``mini.yaml``: no limit (the gateway has them), no question asked."""
-    kwargs: dict[str, Any] = {"max_retries": 0, "max_tokens": request.provider.max_tokens}
+    kwargs: dict[str, Any] = {"max_retries": 0, LIMITS[wire]: request.provider.max_tokens}
     if level:
-        nested = request.provider.dialect == "openrouter"
+        nested = wire == "responses" or request.provider.dialect == "openrouter"
         kwargs["extra_body"] = {"reasoning": {"effort": level}} if nested else {"reasoning_effort": level}
     return {
         "run": {"task": request.prompt},
@@ -79,7 +98,7 @@ def _config(request: Request, level: str | None) -> dict[str, Any]:
         "environment": {"timeout": COMMAND_S},
         "model": {
             "model_name": f"openai/{request.model}",
-            "model_class": "litellm",
+            "model_class": CLASSES[wire],
             "model_kwargs": kwargs,
         },
     }

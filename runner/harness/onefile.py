@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from runner.harness import claude_log, codex_log, mini_log, opencode_log, pi_log
-from runner.harness.jsonl import MAX_DOCUMENT_BYTES, Row, mapping, parsed, rows, text
+from runner.harness.jsonl import Row, mapping, parsed, rows, text, whole_of
 from runner.harness.opencode_db import SQLITE_MAGIC, database_rows
 from runner.harness.summary import LogError
 from runner.harness.trace import Trace
@@ -74,6 +74,4 @@ def _kind(row: Row) -> str | None:
 
 
 def _document(path: Path) -> object:
-    if path.stat().st_size > MAX_DOCUMENT_BYTES:
-        raise LogError(f"{path.name} is too large to read")
-    return parsed(path.read_bytes())
+    return parsed(whole_of(path))

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from runner.errors import UsageError
 from runner.gateway.providers import Protocol as Wire
 from runner.harness.base import (
     HOME,
@@ -27,6 +28,10 @@ PACKAGES: dict[Wire, str] = {
     "anthropic": "@ai-sdk/anthropic",
 }
 """The clients that are built into the program; another one would be fetched."""
+VARIANT = "bench-"
+"""How our variants' names begin: one of its own of the same name would be mixed in (a budget beside an effort)."""
+CLAUDES = ("low", "medium", "high", "xhigh", "max")
+"""The efforts that its client for Anthropic's protocol takes; it ends at any other."""
 OFF = (
     "OPENCODE_DISABLE_AUTOUPDATE",
     "OPENCODE_DISABLE_DEFAULT_PLUGINS",
@@ -50,12 +55,16 @@ class OpenCode:
     def prepare(self, request: Request) -> HarnessPlan:
         level = choose_effort(self, request.effort)
         wire = choose_wire(self, request.provider)
+        if level and wire == "anthropic" and level not in CLAUDES:
+            raise UsageError(
+                f"{self.name} has no effort {level!r} on Anthropic's protocol", f"known are {', '.join(CLAUDES)}"
+            )
         data = f"{HOME}/.bench/{request.session}"
         config = f"{HOME}/.config/opencode/opencode.json"
         argv = ["/opt/opencode/bin/opencode", "run", "--format", "json", "--pure", "--auto"]
         # A title of ours: it would ask the model for one.
         argv += ["--model", f"{PROVIDER}/{request.model}", "--title", "bench"]
-        argv += ["--variant", level] if level else []
+        argv += ["--variant", f"{VARIANT}{level}"] if level else []
         return HarnessPlan(
             argv=argv,
             env={
@@ -90,7 +99,7 @@ def _config(request: Request, wire: Wire, level: str | None) -> dict[str, Any]:
         "limit": {"context": provider.context_window, "output": provider.max_tokens},
     }
     if level:
-        model["variants"] = {level: _variant(wire, provider.dialect, level)}
+        model["variants"] = {f"{VARIANT}{level}": _variant(wire, provider.dialect, level)}
     return {
         "autoupdate": False,
         "share": "disabled",

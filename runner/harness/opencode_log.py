@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.jsonl import Row, count, first_of_each, items, mapping, rows, text
+from runner.harness.jsonl import Row, count, first_of_each, items, mapping, rows, sessions, text
+from runner.harness.opencode import VARIANT
 from runner.harness.opencode_db import database_rows
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
@@ -81,8 +82,7 @@ def read_trace(log_dir: Path) -> Trace:
     stdout = log_dir / STDOUT
     reader = _Reader()
     stream = list(rows(stdout)) if stdout.is_file() else []
-    for path in sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout):
-        found = list(rows(path))
+    for found in sessions(log_dir, but=stdout):
         if any(is_dump(row) for row in found):
             reader.dump(first_of_each(found, _row_id))
         elif not stream and any(is_event(row) for row in found):
@@ -174,7 +174,8 @@ class _Reader:
                 self._messages.append((row, stream, {**data, "id": record.get("id")}))
             elif table == "part" and data:
                 self.seen += text(data.get("type")) in PARTS
-                self._parts.setdefault(text(record.get("message_id")) or "", []).append((row, data))
+                part = {**data, "id": record.get("id")}
+                self._parts.setdefault(text(record.get("message_id")) or "", []).append((row, part))
 
     def events(self, found: Iterable[Row]) -> None:
         """The stream: parts alone, so that a message is made up around them."""
@@ -221,7 +222,7 @@ class _Reader:
         self._variant(row, mapping(record.get("model")).get("variant"))
 
     def _variant(self, row: Row, variant: Any) -> None:
-        name = text(variant)
+        name = _level(variant)
         if name and name != "default":
             self.trace.effort = Claim(name, row.file, row.number)
 
@@ -239,7 +240,7 @@ class _Reader:
             self.trace.model = Claim(model, row.file, row.number)
         if provider and not stream:
             self.trace.provider = Claim(provider, row.file, row.number)
-        variant = text(data.get("variant"))
+        variant = _level(data.get("variant"))
         if not stream:
             self._variant(row, variant)
         side = data.get("summary") is True
@@ -275,10 +276,11 @@ class _Reader:
 
     def _tool(self, row: Row, part: dict[str, Any], stream: str) -> None:
         state = mapping(part.get("state"))
-        key = text(part.get("callID")) or text(part.get("id")) or f"{row.file}:{row.number}"
-        if key in self._calls:
+        here = f"{row.file}:{row.number}"
+        own = text(part.get("id")) or here  # a call's id is its server's, who may repeat it
+        if own in self._calls:
             return
-        self._calls.add(key)
+        self._calls.add(own)
         given, status = mapping(state.get("input")), text(state.get("status"))
         start, end = (moment(mapping(state.get("time")).get(name)) for name in ("start", "end"))
         said = text(state.get("output")) or text(state.get("error")) or ""
@@ -292,10 +294,16 @@ class _Reader:
         code = mapping(state.get("metadata")).get("exit")
         failed = malformed is None and (status == "error" or (isinstance(code, int) and code != 0))
         self.trace.steps.append(
-            Call(file=row.file, line=row.number, at=start, stream=stream, id=key, tool=tool, arguments=given,
-                 malformed=malformed, failed=failed, refused=failed or malformed is not None, output=said, ended=end,
-                 duration_ms=since_ms(start, end), answered=status in ("completed", "error"))
+            Call(file=row.file, line=row.number, at=start, stream=stream, id=text(part.get("callID")) or own, tool=tool,
+                 arguments=given, malformed=malformed, failed=failed, refused=failed or malformed is not None,
+                 output=said, ended=end, duration_ms=since_ms(start, end), answered=status in ("completed", "error"))
         )  # fmt: skip
+
+
+def _level(variant: Any) -> str | None:
+    """The effort that a variant stands for: the runner's own are called after it."""
+    name = text(variant)
+    return name and name.removeprefix(VARIANT)
 
 
 def usage_of(raw: Any) -> Usage | None:

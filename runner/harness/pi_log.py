@@ -12,7 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, text
+from runner.harness.calls import Calls
+from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Item, Retry, Trace, moment, shortened, since_ms
@@ -86,20 +87,18 @@ def read_identity(log_dir: Path, requested: Request | None = None) -> Identity:
 
 
 def read_trace(log_dir: Path) -> Trace:
-    """All that was collected of one attempt, sessions in the order of their names."""
+    """All that was collected of one attempt, sessions in the order of time."""
     stdout = log_dir / STDOUT
-    sessions = sorted(path for path in log_dir.rglob("*.jsonl") if path != stdout)
     events = list(rows(stdout)) if stdout.is_file() else []
     found: list[Row] = []
     strange: list[list[Row]] = []
     version = 0
-    for path in sessions:
-        one = list(rows(path))
+    for one in sessions(log_dir, but=stdout):
         kinds = {text((row.data or {}).get("type")) for row in one}
         if kinds & (EVENTS - ENTRIES):  # a stream under another name
             events = events or one
         elif kinds & ENTRIES:
-            version = max(version, _check_header(one, path.name))
+            version = max(version, _check_header(one, one[0].file))
             found += one
         else:
             strange.append(one)
@@ -140,7 +139,9 @@ class _Reader:
     def __init__(self, schema: str) -> None:
         self.trace = Trace(schema)
         self.seen = 0
-        self._calls: dict[tuple[str, str], Call] = {}
+        self._calls = Calls()
+        self._told: set[tuple[int, str]] = set()
+        """Calls whose end was told, and by what."""
         self._answers: set[str] = set()
         self._announced = False
 
@@ -176,7 +177,7 @@ class _Reader:
         if kind == "message_end":
             self._message(row, mapping(data.get("message")), None, stream)
         elif kind == "tool_execution_start":
-            self._call(row, stream, data.get("toolCallId"), data.get("toolName"), data.get("args"), None)
+            self._start(row, stream, data)
         elif kind == "tool_execution_end":
             result = mapping(data.get("result"))
             self._result(row, stream, data, result.get("content"), None)
@@ -191,10 +192,9 @@ class _Reader:
 
     def finish(self) -> Trace:
         trace = self.trace
-        answers = trace.answers
         if not self._announced:
             _mark_retries(trace)
-        if answers:
+        if answers := trace.own_answers:
             trace.stop, trace.error = answers[-1].stop, answers[-1].error
         return must_know(trace, "pi", recognised=self.seen)
 
@@ -214,7 +214,8 @@ class _Reader:
 
     def _answer(self, row: Row, message: dict[str, Any], at: str | None, stream: str) -> None:
         key = text(message.get("responseId"))
-        same = key or (digest(message) if "timestamp" in message else f"{row.file}:{row.number}")
+        # Some servers give many answers one id: what makes it the same answer is all of it, with its time.
+        same = digest(message) if key or "timestamp" in message else f"{row.file}:{row.number}"
         if same in self._answers:
             return
         self._answers.add(same)
@@ -241,25 +242,36 @@ class _Reader:
         if whole:  # a call in an answer that was cut was never run
             for part in items(message.get("content")):
                 if part.get("type") == "toolCall":
-                    self._call(row, stream, part.get("id"), part.get("name"), part.get("arguments"), at,
-                               bad=text(part.get("argumentsError")))  # fmt: skip
+                    bad = text(part.get("argumentsError"))
+                    self._call(row, stream, part.get("id"), part.get("name"), part.get("arguments"), at, same, bad)
+
+    def _start(self, row: Row, stream: str, data: dict[str, Any]) -> None:
+        """A tool starts: of a call that an answer made, or of one that nothing else tells of."""
+        ident = data.get("toolCallId")
+        if not self._calls.of(_key(stream, ident)):
+            self._call(row, stream, ident, data.get("toolName"), data.get("args"), None, "")
 
     def _call(
-        self, row: Row, stream: str, ident: Any, name: Any, arguments: Any, at: str | None, bad: str | None = None
-    ) -> None:
+        self, row: Row, stream: str, ident: Any, name: Any, arguments: Any, at: str | None, answer: str,
+        bad: str | None = None,
+    ) -> None:  # fmt: skip
         self.seen += 1
-        key = text(ident) or f"{row.file}:{row.number}"
-        if (stream, key) in self._calls:
-            return
-        call = Call(file=row.file, line=row.number, at=at, stream=stream, id=key, tool=text(name) or "?",
-                    arguments={"unreadable": bad} if bad else arguments, malformed="json" if bad else None)  # fmt: skip
-        self._calls[(stream, key)] = call
+        call = Call(file=row.file, line=row.number, at=at, stream=stream, tool=text(name) or "?",
+                    id=text(ident) or f"{row.file}:{row.number}", malformed="json" if bad else None,
+                    arguments={"unreadable": bad} if bad else arguments)  # fmt: skip
+        self._calls.add(_key(stream, ident), call, answer)
         self.trace.steps.append(call)
 
     def _result(self, row: Row, stream: str, data: dict[str, Any], content: Any, at: str | None) -> None:
+        """A call's end is told by the tool's event, by the message with its result, or by both."""
         self.seen += 1
-        call = self._calls.get((stream, text(data.get("toolCallId")) or ""))
-        if call is None or (call.answered and call.ended):
+        way = "message" if "role" in data else "event"
+        found = self._calls.of(_key(stream, data.get("toolCallId")))
+        call = next((one for one in found if (id(one), way) not in self._told), None)
+        if call is None:
+            return
+        self._told.add((id(call), way))
+        if call.answered and call.ended:
             return
         call.output = "".join(text(part.get("text")) or "" for part in items(content))
         call.answered, call.ended = True, at
@@ -279,6 +291,10 @@ class _Reader:
             self.trace.steps.append(
                 Answer(file=row.file, line=row.number, at=at, whole=True, side=True, usage=spent)
             )  # fmt: skip
+
+
+def _key(stream: str, ident: Any) -> str:
+    return f"{stream} {text(ident) or ''}"
 
 
 def stream_of(data: dict[str, Any]) -> str:

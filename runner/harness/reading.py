@@ -18,7 +18,7 @@ NOTHING = Usage(uncached_input=0, output=0, reasoning=0)
 def summarise(trace: Trace) -> Summary:
     """What happened, in numbers."""
     answers, calls = trace.answers, trace.calls
-    spoken = [answer for answer in answers if not answer.side]
+    last = trace.own_answers[-1] if trace.own_answers else None
     failed = [answer for answer in answers if answer.error is not None]
     overflows = [answer for answer in answers if answer.context]
     found = loops(trace.all_calls)
@@ -33,11 +33,11 @@ def summarise(trace: Trace) -> Summary:
         errors=len(failed),
         retries=len(trace.retries),
         context_errors=len(overflows),
-        context_death=bool(overflows) and overflows[-1] is spoken[-1],
+        context_death=last is not None and last.context,
         compactions=len(trace.compactions),
         usage=usage,
         stop=trace.stop,
-        error=shortened(trace.error) or (failed[-1].error if failed and failed[-1] is spoken[-1] else None),
+        error=shortened(trace.error) or (last.error if last is not None else None),
         settled=trace.settled,
         longest_run=found.run,
         best_cycle=found.cycle,

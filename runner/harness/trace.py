@@ -165,6 +165,12 @@ class Trace:
         return [step for step in self.steps if isinstance(step, Answer)]
 
     @property
+    def own_answers(self) -> list[Answer]:
+        """The main agent's, without side calls: a helper's end is not the run's. All, where no main agent spoke."""
+        spoken = [answer for answer in self.answers if not answer.side]
+        return [answer for answer in spoken if not answer.stream] or spoken
+
+    @property
     def calls(self) -> list[Call]:
         """The model's own calls, without nested ones."""
         return [step for step in self.steps if isinstance(step, Call) and not step.nested]

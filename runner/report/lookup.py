@@ -34,10 +34,14 @@ def stored_run(registry: Path, name: str) -> RunDir:
 
 
 def arms_of(records: Sequence[HistoryRecord]) -> list[dict[str, Any]]:
-    """Counts per arm and benchmark; invalid runs are listed, never silently dropped."""
+    """Counts per arm and benchmark; invalid runs are listed, never silently dropped. Levels that send the same are one
+    arm; a run in which nothing was sent counts with the other runs of what it asked for.
+    """
+    sent = {(r.benchmark, r.arm_id): r.same_arm for r in records if r.wire_arm_id}
     groups: dict[tuple[str, str, str], list[HistoryRecord]] = {}
     for record in records:
-        groups.setdefault((record.benchmark, record.arm_id, record.provenance), []).append(record)
+        arm_id = record.wire_arm_id or sent.get((record.benchmark, record.arm_id), record.arm_id)
+        groups.setdefault((record.benchmark, arm_id, record.provenance), []).append(record)
     rows = []
     for (benchmark, arm_id, provenance), members in groups.items():
         arm = members[0].arm
@@ -49,7 +53,7 @@ def arms_of(records: Sequence[HistoryRecord]) -> list[dict[str, Any]]:
                 "arm": arm_id,
                 "model": arm.label,
                 "harness": f"{arm.harness} {arm.harness_version}",
-                "effort": arm.effort,
+                "effort": " = ".join(dict.fromkeys(m.arm.effort for m in members)),
                 "passed": f"{passed}/{len(valid)}",
                 "invalid": len([m for m in members if m.outcome == "invalid"]),
                 "cancelled": len([m for m in members if m.outcome == "cancelled"]),

@@ -26,7 +26,7 @@ def standing(records: Sequence[HistoryRecord]) -> dict[str, Any]:
     models = sorted({r.arm.label for r in scored})
     arms: dict[str, list[float]] = {}
     for record in scored:
-        arms.setdefault(record.arm_id, []).append(_points(record))
+        arms.setdefault(record.same_arm, []).append(_points(record))
     full = sorted(arm for arm, points in arms.items() if sum(points) / len(points) >= SATURATED_AT)
     if len(models) < STRENGTHS:
         status, why = "provisional", f"{len(models)} of {STRENGTHS} models have been scored"

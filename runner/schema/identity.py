@@ -48,6 +48,10 @@ class IdentityRecord(Strict):
     effort_normalized: Normalized
     effort_provenance: Provenance
     effort_evidence: Evidence | None
+    wire_arm_id: str | None = None
+    """The arm that asks for what was really sent: two levels with the same effect on the wire share it. Null: nothing
+    was seen on the wire.
+    """
     mode: str
     orchestration: str
     delegation: str

@@ -6,6 +6,7 @@ of it has to agree.
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -131,6 +132,7 @@ def test_a_cut_stream_is_recovered(drive: Drive, harness: Harness) -> None:
     [
         ("pi", "responses", "high"),
         ("pi", "anthropic", "budget_tokens=15360"),
+        ("mini-swe-agent", "responses", "high"),
         ("opencode", "responses", "high"),
         ("opencode", "anthropic", "high"),
     ],
@@ -142,7 +144,11 @@ def test_the_other_protocols(drive: Drive, name: str, wire: str, sent: str) -> N
     assert written(done) == WROTE
     assert {line.protocol for line in done.lines} == {wire}
     assert done.totals.efforts_wire == [sent]
-    assert harness.read_summary(done.logs).turns == 3
+    found = harness.read_summary(done.logs)
+    assert found.turns == 3
+    if found.response_ids:
+        assert list(found.response_ids) == [line.response_id for line in done.lines]
+    assert "async_" not in json.dumps(done.asked), "fields of its client's own types, which OpenAI refuses"
 
 
 def _no_key_in(done: Driven, engine: Engine) -> None:

@@ -75,6 +75,20 @@ def test_the_effective_effort_is_the_wires_and_is_never_guessed(tmp_path: Path) 
     assert silent.facets["effort"].requested.reason == "nothing was asked for"
 
 
+def test_levels_that_send_the_same_are_one_arm(tmp_path: Path) -> None:
+    """``max`` that arrives as ``high`` is the arm that asks for ``high``; silence is the arm that asks for nothing."""
+    asked_max = identity(stored_run(tmp_path / "a", "pi", "effort_max", effort="max"))
+    asked_high = identity(stored_run(tmp_path / "b", "pi", "effort_max", effort="high"))
+    assert asked_max.arm_id != asked_high.arm_id
+    assert asked_max.wire_arm_id == asked_high.wire_arm_id == asked_high.arm_id
+    dropped = identity(stored_run(tmp_path / "c", "mini", "happy", effort="high"))
+    unasked = identity(stored_run(tmp_path / "d", "mini", "happy", effort="unknown"))
+    assert dropped.wire_arm_id == unasked.wire_arm_id == unasked.arm_id
+    run = stored_run(tmp_path / "e", "mini", "happy", effort="high")
+    run.ledger.write_bytes(b"")
+    assert identity(run).wire_arm_id is None
+
+
 def test_a_model_or_version_that_is_not_the_arms_is_a_confound(tmp_path: Path) -> None:
     found = identity(stored_run(tmp_path, "codex", "happy_gpt-5.5", model="gpt-5.6"))
     assert found.facets["model"].agrees is False

@@ -17,8 +17,8 @@ from tests.unit.harness.test_expected import LOGS, READERS, columns, tokens
 from tests.unit.harness.test_expected import table as first_table
 
 MORE = Path(__file__).parent / "more"
-OWN = {"mini": "traj.json", "opencode": "db.jsonl"}
-READER = {**READERS, "pi-old": READERS["pi"]}
+OWN = {"mini": "traj.json", "mini-responses": "traj.json", "opencode": "db.jsonl"}
+READER = {**READERS, "pi-old": READERS["pi"], "mini-responses": READERS["mini"]}
 
 
 def table() -> list[list[str]]:
@@ -50,6 +50,25 @@ def test_each_case_reads_as_the_script_made_it(tmp_path: Path, row: list[str]) -
     whole = {"same": main, "with side calls": wire(agent, case, "main", "side")}
     assert str(tokens(found.usage)) == str(whole.get(said, said))
     assert (found.torn_lines, found.unknown_lines) == (0, 0)
+
+
+def test_minis_answers_by_responses_join_the_wire(tmp_path: Path) -> None:
+    """Its client packs the server's id into one of its own."""
+    shutil.copy(own(MORE, "mini-responses", "bad_json"), tmp_path / "traj.json")
+    journal = (MORE / "mini-responses" / "bad_json.journal.jsonl").read_text().splitlines()
+    found: Summary = READERS["mini"].read_summary(tmp_path)
+    assert list(found.response_ids) == [json.loads(line)["response_id"] for line in journal]
+    assert "resp_bGl0ZWxsb" in (tmp_path / "traj.json").read_text()
+
+
+def test_a_refused_answer_that_was_not_kept_is_told_by_the_complaint(tmp_path: Path) -> None:
+    """Where an answer cannot be written as JSON, mini-swe-agent keeps its ``repr`` alone."""
+    document = json.loads(own(MORE, "mini-responses", "bad_json").read_text())
+    refused = next(m for m in document["messages"] if "response" in m.get("extra", {}))
+    refused["extra"]["response"] = "ResponsesAPIResponse(id='resp_1', output=[...])"
+    (tmp_path / "traj.json").write_text(json.dumps(document))
+    found: Summary = READERS["mini"].read_summary(tmp_path)
+    assert (found.turns, found.calls, found.malformed) == (4, 4, {"json": 1})
 
 
 EVERY = [(LOGS, row[0], row[1]) for row in first_table() if row[0] in READERS] + [

@@ -83,7 +83,7 @@ def test_the_version_must_be_the_pin(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "serves"),
-    [("claude-code", ["chat", "responses"]), ("codex", ["chat"]), ("mini-swe-agent", ["anthropic", "responses"])],
+    [("claude-code", ["chat", "responses"]), ("codex", ["chat"]), ("mini-swe-agent", ["anthropic"])],
 )
 def test_a_provider_that_it_cannot_speak_with_is_refused(name: str, serves: list[str]) -> None:
     with pytest.raises(UsageError, match=rf"{name} speaks .* only, and the provider p serves .* — take --harness pi"):
@@ -101,7 +101,11 @@ def test_an_effort_that_it_lacks_is_refused(name: str, words: set[str]) -> None:
 
 def test_the_first_protocol_that_both_know_is_spoken() -> None:
     made = plan("mini-swe-agent", protocols=["anthropic", "responses", "chat"])
+    assert config(made, "run.yaml")["model"]["model_class"] == "litellm_response"
+    assert any(path.endswith("start.py") for path in made.argv)
+    made = plan("mini-swe-agent", protocols=["anthropic", "chat", "responses"])
     assert config(made, "run.yaml")["model"]["model_class"] == "litellm"
+    assert not any(path.endswith("start.py") for path in made.files)
     made = plan("opencode", protocols=["anthropic", "responses", "chat"])
     assert config(made, "opencode.json")["provider"]["bench"]["npm"] == "@ai-sdk/anthropic"
 
@@ -152,6 +156,9 @@ def test_mini_swe_agent_sends_the_effort_as_the_provider_wants_it(dialect: str, 
     assert made["agent"]["cost_limit"] == made["agent"]["step_limit"] == 0
     asked_nothing = config(plan("mini-swe-agent"), "run.yaml")
     assert "extra_body" not in asked_nothing["model"]["model_kwargs"]
+    responses = config(plan("mini-swe-agent", "low", dialect=dialect, protocols=["responses"]), "run.yaml")["model"]
+    assert responses["model_kwargs"]["extra_body"] == {"reasoning": {"effort": "low"}}
+    assert "max_output_tokens" in responses["model_kwargs"]
 
 
 @pytest.mark.parametrize(
@@ -166,10 +173,18 @@ def test_mini_swe_agent_sends_the_effort_as_the_provider_wants_it(dialect: str, 
 def test_opencode_has_a_variant_of_the_model(wire: str, dialect: str, option: Any) -> None:
     made = plan("opencode", "low", protocols=[wire], dialect=dialect)
     model = config(made, "opencode.json")["provider"]["bench"]["models"]["meta/x"]
-    assert model["variants"] == {"low": option}
-    assert made.argv[-2:] == ["--variant", "low"]
+    assert model["variants"] == {"bench-low": option}
+    assert made.argv[-2:] == ["--variant", "bench-low"]
     assert "--title" in made.argv  # else it asks the model for one
     assert "variants" not in config(plan("opencode"), "opencode.json")["provider"]["bench"]["models"]["meta/x"]
+
+
+@pytest.mark.parametrize("level", ["none", "minimal", "ultra"])
+def test_opencode_is_asked_for_no_effort_that_its_client_refuses(level: str) -> None:
+    """Its client for Anthropic's protocol ends at a level that it does not know: nothing is sent at all."""
+    with pytest.raises(UsageError, match=rf"no effort '{level}' on Anthropic's protocol — known are low, "):
+        plan("opencode", level, protocols=["anthropic"])
+    assert plan("opencode", level, protocols=["chat"])
 
 
 def test_every_npm_agent_is_fetched_by_the_same_npm() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runner.harness import claude_log, codex_log, mini_log, opencode_log, pi_log
+from runner.harness import claude_log, codex_log, mini_log, mini_rows, opencode_log, pi_log
 from runner.harness.onefile import read_file
 from runner.harness.reading import summarise
 from runner.harness.summary import LogError, Summary
@@ -232,7 +232,7 @@ def test_minis_first_format(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_the_prompt_holds_the_cache_in_whichever_words(used: dict[str, Any]) -> None:
-    assert tokens(mini_log.usage_of(used)) == (100, 20, 10, 9)
+    assert tokens(mini_rows.usage_of(used)) == (100, 20, 10, 9)
 
 
 # -- opencode

@@ -1,0 +1,34 @@
+"""Rows counted by arm: what was sent decides, not what was asked for."""
+
+from __future__ import annotations
+
+from runner.report.lookup import arms_of
+from runner.schema.arm import Arm
+from runner.schema.history import HistoryRecord
+
+
+def row(effort: str, sent: str | None, outcome: str = "pass", model: str = "m") -> HistoryRecord:
+    arm = Arm(provider="openrouter", model=model, harness="pi", harness_version="1.0.0", effort=effort)
+    wire = arm.model_copy(update={"effort": sent}).arm_id if sent else None
+    return HistoryRecord(
+        seq=1, prev="", run_id="r", benchmark="b", benchmark_hash="h", series="s", arm=arm, arm_id=arm.arm_id,
+        wire_arm_id=wire, sample=1, outcome=outcome, cause=None, manifest="m", cells={},
+    )  # fmt: skip
+
+
+def test_two_levels_that_send_the_same_are_counted_together() -> None:
+    rows = [row("high", "high"), row("xhigh", "high", "fail@M01"), row("low", "low"), row("high", "high", model="n")]
+    high, low, other = arms_of(rows)
+    assert (high["effort"], high["passed"], high["arm"]) == ("high = xhigh", "1/2", rows[0].arm_id)
+    assert (low["effort"], low["passed"]) == ("low", "1/1")
+    assert (other["model"], other["passed"]) == ("openrouter/n", "1/1")
+
+
+def test_a_run_that_sent_nothing_counts_with_what_it_asked_for() -> None:
+    """An invalid run, or a row from before anybody looked at the wire."""
+    (arm,) = arms_of([row("max", None, "invalid"), row("max", "budget_tokens=31999"), row("max", None)])
+    assert (arm["passed"], arm["invalid"], arm["effort"]) == ("2/2", 1, "max")
+
+
+def test_one_level_that_was_sent_in_two_ways_is_two_arms() -> None:
+    assert [arm["effort"] for arm in arms_of([row("max", "high"), row("max", "max")])] == ["max", "max"]
