@@ -102,7 +102,7 @@ def _request(token: str | None, stream: bool) -> bytes:
     fields: dict[str, object] = {"model": MODEL, "messages": messages, "tools": TOOLS}
     if stream:
         fields |= {"stream": True, "stream_options": {"include_usage": True}}
-    body = json.dumps(fields).encode()
+    body = json.dumps(fields, separators=(",", ":")).encode()  # as the agents' own serialisers write it
     auth = f"authorization: Bearer {token or 'nobody'}\r\n"
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: gw\r\ncontent-type: application/json\r\n{auth}"
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body

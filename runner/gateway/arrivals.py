@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 APART_S = 0.1
 """Requests that follow each other faster are told of together."""
+AFTER_S = 0.002
+"""The request itself goes first, and an answer that is there at once."""
 
 
 class Arrivals:
@@ -28,8 +30,7 @@ class Arrivals:
         self._count += 1
         if self._pending is None:
             loop = asyncio.get_running_loop()
-            # Never at once: the request itself goes first.
-            self._pending = loop.call_at(max(self._next, loop.time()), self._say)
+            self._pending = loop.call_at(max(self._next, loop.time() + AFTER_S), self._say)
 
     def close(self) -> None:
         """Nothing more is told."""

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runner.gateway.wire import MAX_PLAIN, UnreadableBody, read_request
 
 
-def test_a_key_that_stands_twice_is_refused() -> None:
-    body = b'{"model": "cheap", "messages": [], "model": "pinned"}'
+@pytest.mark.parametrize("body", [
+    b'{"model": "cheap", "messages": [], "model": "pinned"}',
+    b'{"model":"cheap","messages":[],"model":"pinned"}',
+    b'{"model":"m","tools":[{"type":"function","type":"web_search"}]}',
+    b'{"model":"m","m\\u006fdel":"n"}',
+])  # fmt: skip
+def test_a_key_that_stands_twice_is_refused(body: bytes) -> None:
     with pytest.raises(UnreadableBody):
         read_request("chat", body, None)
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(fields=st.dictionaries(st.text(), _VALUES, max_size=4), compact=st.booleans(), plain=st.booleans())
+def test_however_a_body_is_written_the_same_is_read(fields: dict[str, object], compact: bool, plain: bool) -> None:
+    fields.pop("background", None)
+    separators = (",", ":") if compact else None
+    body = json.dumps(fields, separators=separators, ensure_ascii=not plain).encode("utf-8", "surrogatepass")
+    assert read_request("chat", body, None).data == json.loads(body)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
