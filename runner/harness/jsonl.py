@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from runner.harness.summary import LogError
 
@@ -35,7 +35,7 @@ def opened(path: Path) -> IO[bytes]:
     """A log's bytes: unpacked, where gzip packed them."""
     with path.open("rb") as file:
         packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return gzip.open(path) if packed else path.open("rb")
+    return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")
 
 
 def whole_of(path: Path) -> bytes:
