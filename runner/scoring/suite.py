@@ -123,7 +123,7 @@ def _named(result: CheckResult, mutations: Mutations) -> tuple[tuple[str, ...], 
     """Failed and executed case names, from the report where there is one, otherwise from the output."""
     if mutations.report is None:
         text = result.stdout.decode("utf-8", "backslashreplace")
-        found = re.findall(mutations.failure_pattern, text, re.MULTILINE)
-        return tuple(sorted(set(map(one_line, found)))), None
+        found = re.finditer(mutations.failure_pattern, text, re.MULTILINE)
+        return tuple(sorted({one_line((m[1] or "") if m.re.groups else m[0]) for m in found})), None
     report = read_junit(result.report)
     return tuple(sorted(report.failed)), tuple(sorted(report.executed))
