@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE, lay
 from runner.sandbox.box import Box
@@ -10,6 +12,7 @@ from runner.schema.certificate import Claim
 from runner.scoring.suite import Suite, folder_cases
 from runner.validate.bench import Bench
 
+_INTERPRETERS = ("sh", "bash", "python3", "python", "node")
 _FIND = 'cd "$1" && command -v -- "$2"'
 
 
@@ -31,22 +34,37 @@ def prove_commands(bench: Bench) -> tuple[list[Claim], dict[str, str]]:
             tool = command.argv[0]
             folder = f"{TREE}/{command.cwd}" if command.cwd else TREE
             if not box.exec(["sh", "-c", _FIND, "find", folder, tool], timeout_s=20).ok:
-                missing[key] = tool
-            elif tool not in tools:
+                missing[key] = f"the image has no {tool!r}"
+                continue
+            if tool not in tools:
                 tools[tool] = _version(box, folder, tool)
+            if odd := _unreadable(box, folder, command.argv):
+                missing[key] = odd
     claims.append(
         Claim(
             group="commands",
             id="exist",
             ok=not missing,
-            sentence=f"all {len(named)} commands exist in the image"
+            sentence=f"all {len(named)} commands exist in the image and can be read"
             if not missing
-            else "; ".join(f"{key}: the image has no {tool!r}" for key, tool in missing.items()),
+            else "; ".join(f"{key}: {odd}" for key, odd in missing.items()),
             fix="install the tool in the benchmark's image, or mend the command",
             evidence={"missing": missing},
         )
     )
     return claims + _oracle(bench), tools
+
+
+def _unreadable(box: Box, folder: str, argv: Sequence[str]) -> str | None:
+    """What of a command that hands a script to an interpreter is not there, or is no text of its language."""
+    name, first, *rest = [argv[0].rsplit("/", 1)[-1], *argv[1:], ""]
+    if name in ("sh", "bash") and first == "-c":
+        done = box.exec([argv[0], "-n", "-c", rest[0]], timeout_s=20, cwd=folder)
+        said = done.stderr.decode("utf-8", "backslashreplace").strip().splitlines()
+        return None if done.ok else f"{name} cannot read it: {said[-1] if said else done.exit_code}"
+    if name not in _INTERPRETERS or not first or first.startswith("-"):
+        return None
+    return None if box.exec(["test", "-f", first], timeout_s=20, cwd=folder).ok else f"there is no {first!r} to run"
 
 
 def _version(box: Box, folder: str, tool: str) -> str:

@@ -125,6 +125,8 @@ def test_a_missing_tool_and_an_oracle_that_runs_too_little(engine: Engine, home:
     commands = {
         "ci": {"argv": ["python3", "tools/run_cases.py"]},
         "lint": {"argv": ["no-such-linter", "."]},
+        "unit": {"argv": ["python3", "tools/no_such_script.py"]},
+        "typecheck": {"argv": ["sh", "-c", "if true; then"]},
         "cases": {
             "argv": ["sh", "-c", "rm cases/add.txtar; python3 tools/run_cases.py"],
             "env": {"REPORT": "/out/cases.xml"},
@@ -132,7 +134,11 @@ def test_a_missing_tool_and_an_oracle_that_runs_too_little(engine: Engine, home:
     }
     change(home, commands=commands)
     claims, tools = prove_commands(opened(engine, home))
-    assert "commands.lint: the image has no 'no-such-linter'" in red(claims)["exist"]
+    exist = red(claims)["exist"]
+    assert "commands.lint: the image has no 'no-such-linter'" in exist
+    assert "commands.unit: there is no 'tools/no_such_script.py' to run" in exist
+    assert "commands.typecheck: sh cannot read it: " in exist
+    assert "commands.ci" not in exist
     assert "executed 2 cases of 3" in red(claims)["oracle"]
     assert tools["python3"].startswith("Python 3")
 
