@@ -41,7 +41,7 @@ def repository_files(mirror: Mirror, commit: str, branch: str) -> dict[bytes, tu
 
 
 def _history(mirror: Mirror, commit: str) -> dict[str, bytes]:
-    parents = mirror.git("rev-parse", f"{commit}^@").decode().split()
+    parents = mirror.parents(commit)
     if not parents:
         return {}
     return mirror.kept(" ".join(parents), lambda: _pack(mirror, "\n".join(parents)))

@@ -134,7 +134,27 @@ class Mirror:
         """The same commit (author, dates, message, parents) with another tree."""
         content = self.once(f"commit {commit}", lambda: os.fsdecode(self.git("cat-file", "commit", commit)))
         stdin = os.fsencode(f"tree {tree}\n{content.partition(chr(10))[2]}")
-        return self.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=stdin).decode().strip()
+        made = self.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=stdin).decode().strip()
+        parents = " ".join(self.parents(commit))
+        self.once(f"parents {made}", lambda: parents)
+        return made
+
+    def parents(self, commit: str) -> list[str]:
+        """The commit's parents, in order. Raises RigError where the mirror does not have it."""
+        return self.once(f"parents {commit}", lambda: self.git("rev-parse", f"{commit}^@").decode()).split()
+
+    def index(self, commit: str) -> bytes:
+        """An index file that holds the commit's tree."""
+
+        def read() -> dict[str, bytes]:
+            made = self.path / f"read.{commit[:12]}.{os.urandom(4).hex()}.index"
+            try:
+                self.git("read-tree", commit, GIT_INDEX_FILE=str(made))
+                return {"index": made.read_bytes()}
+            finally:
+                made.unlink(missing_ok=True)
+
+        return self.kept(f"index {commit}", read)["index"]
 
     def replace_folder(
         self, commit: str, folder: str, files: Mapping[bytes, tuple[str, bytes]], message: str

@@ -33,7 +33,8 @@ _RESET = """SELECT pg_terminate_backend(pid) FROM pg_stat_activity
  WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() \\g /dev/null
 SELECT format('DROP DATABASE %I WITH (FORCE)', datname) FROM pg_database
  WHERE datname NOT IN ('postgres', 'template0', 'template1', 'bench_seed') \\gexec
-CREATE DATABASE "{name}" TEMPLATE bench_seed OWNER "{user}";
+SELECT format('CREATE DATABASE "{name}" TEMPLATE bench_seed OWNER "{user}"%s',
+ CASE WHEN current_setting('server_version_num')::int >= 150000 THEN ' STRATEGY file_copy' END) \\gexec
 """
 # What outlives the databases that are dropped: who is there, every setting, and (pg_shdepend) whatever a role owns or
 # may do in the databases that stay, large objects and default privileges among it. The renewed one has no fixed id.

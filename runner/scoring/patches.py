@@ -63,7 +63,7 @@ def _patched(mirror: Mirror, commit: str, patch: bytes, message: str, *way: str)
     index = mirror.path / f"patch.{commit[:12]}.{os.urandom(4).hex()}.index"
     more = {"GIT_INDEX_FILE": str(index)}
     try:
-        git(["read-tree", commit], git_dir=mirror.path, extra=more)
+        index.write_bytes(mirror.index(commit))
         try:
             git(["apply", "--cached", "--whitespace=nowarn", *way, "-"], git_dir=mirror.path, extra=more, stdin=patch,
                 cwd=mirror.path)  # fmt: skip
