@@ -297,7 +297,7 @@ def test_process_says_what_the_agents_own_log_says(registry: Path, folder: Path,
     assert (tokens["prompt"], tokens["cached"], tokens["cache_write"], tokens["completion"]) == (
         summary.usage.uncached_input, summary.usage.cache_read, summary.usage.cache_write, summary.usage.output,
     )  # fmt: skip
-    names = {"pi-old": "pi", "claude": "claude-code", "mini": "mini-swe-agent"}
+    names = {"pi-old": "pi", "claude": "claude-code", "mini": "mini-swe-agent", "mini-responses": "mini-swe-agent"}
     assert found["run"]["schemas"] == [names.get(agent, agent)]
 
 
