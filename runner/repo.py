@@ -14,6 +14,7 @@ import shutil
 import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,11 +114,10 @@ class Mirror:
         return commit
 
     def _commit_folder(self, source: Path) -> str:
-        index = self.path / "folder.index"
-        more = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(source), "GIT_DIR": str(self.path)}
-        git(["add", "--all", "."], extra=more, cwd=source)
-        tree = git(["write-tree"], extra=more).decode().strip()
-        index.unlink(missing_ok=True)
+        with self.scratch_index() as index:
+            more = {"GIT_INDEX_FILE": str(index), "GIT_WORK_TREE": str(source), "GIT_DIR": str(self.path)}
+            git(["add", "--all", "."], extra=more, cwd=source)
+            tree = git(["write-tree"], extra=more).decode().strip()
         message = b"Baseline\n"
         return self.git("commit-tree", tree, stdin=message, **FIXED_IDENTITY).decode().strip()
 
@@ -143,16 +143,22 @@ class Mirror:
         """The commit's parents, in order. Raises RigError where the mirror does not have it."""
         return self.once(f"parents {commit}", lambda: self.git("rev-parse", f"{commit}^@").decode()).split()
 
+    @contextmanager
+    def scratch_index(self) -> Iterator[Path]:
+        """Where somebody may keep an index of his own for a while."""
+        index = self.path / f"scratch.{os.urandom(8).hex()}.index"
+        try:
+            yield index
+        finally:
+            index.unlink(missing_ok=True)
+
     def index(self, commit: str) -> bytes:
         """An index file that holds the commit's tree."""
 
         def read() -> dict[str, bytes]:
-            made = self.path / f"read.{commit[:12]}.{os.urandom(4).hex()}.index"
-            try:
+            with self.scratch_index() as made:
                 self.git("read-tree", commit, GIT_INDEX_FILE=str(made))
                 return {"index": made.read_bytes()}
-            finally:
-                made.unlink(missing_ok=True)
 
         return self.kept(f"index {commit}", read)["index"]
 
@@ -166,7 +172,7 @@ class Mirror:
         for name, (mode, content) in files.items():
             blob = self.git("hash-object", "-w", "--stdin", stdin=content).strip()
             lines.append(b"%s %s\t%s" % (mode.encode(), blob, prefix + name))
-        return self.commit_tree(self._tree_of(commit, lines), commit, message)
+        return self.commit_tree(self._tree_of(lines), commit, message)
 
     def overlaid(self, commit: str, overlay: Mapping[bytes, tuple[str, bytes] | None], message: str) -> str:
         """A commit with paths replaced (None removes one), as ``tar`` lays it out; itself where nothing differs."""
@@ -182,20 +188,17 @@ class Mirror:
                     name = self.git("hash-object", "-w", "--stdin", stdin=content).decode().strip()
                 blob = name.encode()
                 lines.append(b"%s %s\t%s" % (mode.encode(), blob, path))
-        tree = self._tree_of(commit, lines)
+        tree = self._tree_of(lines)
         if tree == self.tree_id(commit):
             return commit
         return self.commit_tree(tree, commit, message)
 
-    def _tree_of(self, commit: str, lines: Sequence[bytes]) -> str:
+    def _tree_of(self, lines: Sequence[bytes]) -> str:
         """A tree of index lines (mode, blob, path)."""
-        index = self.path / f"folder.{commit[:12]}.{os.urandom(4).hex()}.index"
-        more = {"GIT_INDEX_FILE": str(index)}
-        try:
+        with self.scratch_index() as index:
+            more = {"GIT_INDEX_FILE": str(index)}
             git(["update-index", "-z", "--index-info"], git_dir=self.path, extra=more, stdin=b"\0".join(lines) + b"\0")
             return git(["write-tree"], git_dir=self.path, extra=more).decode().strip()
-        finally:
-            index.unlink(missing_ok=True)
 
     def import_bundle(self, bundle: Path, ref: str, limits: TreeLimits) -> str:
         """Fetch exactly one full ref out of a bundle that a contestant could have shaped; returns the head.

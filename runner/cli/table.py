@@ -56,7 +56,7 @@ def remarks(results: Sequence[RunResult], asked: int) -> list[str]:
     if len(results) < asked:
         out.append(f"{asked - len(results)} of {asked} runs were not started.")
     models = [r for r in results if r.arm.role == "treatment" and r.outcome not in ("invalid", "cancelled")]
-    counts = Counter((r.identity.wire_arm_id if r.identity else None) or r.arm_id for r in models)
+    counts = Counter(r.wire_arm_id or r.arm_id for r in models)
     if counts and min(counts.values()) < 4:
         out.append(
             "One sample shows what this arm did once, not what it does: identical runs differ by several points. "

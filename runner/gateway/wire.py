@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -181,12 +182,10 @@ def _read(plain: bytes) -> Any:
     What an agent's own serialiser wrote comes out of ours byte for byte: then no key stood twice. That is three times
     as fast as to look at every object, and a long conversation waits for it.
     """
-    try:
+    with suppress(orjson.JSONDecodeError, orjson.JSONEncodeError):  # then the strict reader decides
         data = orjson.loads(plain)
         if orjson.dumps(data) == plain:
             return data
-    except (orjson.JSONDecodeError, orjson.JSONEncodeError):
-        pass  # the strict reader decides
     try:
         return _STRICT.decode(plain.decode(json.detect_encoding(plain), "surrogatepass"))
     except (ValueError, RecursionError):

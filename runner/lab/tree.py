@@ -7,9 +7,8 @@ import io
 import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import cast
 
 from runner.errors import RigError
 from runner.gitdir import repository_files
@@ -118,12 +117,10 @@ def tree_digest(box: Box, *, limit_bytes: int = 1 << 29) -> dict[str, str]:
                 if member.isdir():
                     continue
                 file_of = archive.extractfile(member) if member.isreg() else None
-                handle: IO[bytes] = file_of or io.BytesIO(member.linkname.encode("utf-8", "surrogateescape"))
-                content = hashlib.sha256()
-                for piece in iter(partial(handle.read, 1 << 20), b""):
-                    content.update(piece)
+                link = io.BytesIO(member.linkname.encode("utf-8", "surrogateescape"))
+                content = hashlib.file_digest(
+                    cast(io.BufferedReader, file_of) if file_of else link, "sha256"
+                ).hexdigest()
                 name = member.name.removeprefix("./").encode("utf-8", "surrogateescape")
-                digests[name.decode("utf-8", "backslashreplace")] = (
-                    f"{member.type!r}{member.mode & 0o100}{content.hexdigest()}"
-                )
+                digests[name.decode("utf-8", "backslashreplace")] = f"{member.type!r}{member.mode & 0o100}{content}"
     return digests

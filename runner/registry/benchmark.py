@@ -71,7 +71,8 @@ def load_benchmark(index: Path, benchmark: str, source: Path | None = None) -> B
     home = index.parent
     source = (source or home / Path(entry.source_repo).expanduser()).resolve()
     if not source.is_dir():
-        raise ConfigError(f"{index}: {entry.id}: source_repo: there is no folder {source}", "clone it there, or mend the key")
+        what = f"{index}: {entry.id}: source_repo: there is no folder {source}"
+        raise ConfigError(what, "clone it there, or mend the key")
     if not entry.milestones:
         pages = plan_milestones(source, entry)
         if not pages:

@@ -28,7 +28,7 @@ def record_of(run: RunDir, columns: Sequence[str]) -> HistoryRecord:
         series=series,
         arm=lock.arm,
         arm_id=lock.arm.arm_id,
-        wire_arm_id=result.identity.wire_arm_id if result.identity else None,
+        wire_arm_id=result.wire_arm_id,
         sample=lock.sample,
         outcome=result.outcome,
         cause=result.cause,

@@ -108,6 +108,11 @@ class RunResult(Strict):
     rubric: str | None = None
     """Hash of rubric, prompt and reviewers that ``review`` rests on."""
 
+    @property
+    def wire_arm_id(self) -> str | None:
+        """The arm that asks for what was really sent; null where nothing was seen on the wire."""
+        return self.identity.wire_arm_id if self.identity else None
+
 
 class Manifest(Strict):
     """Hashes of every file of one revision of a run, itself named in the history chain. ``previous``: the hash of the

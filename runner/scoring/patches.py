@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,9 +59,8 @@ def mutant(mirror: Mirror, program: str, patch: Patch) -> str:
 
 
 def _patched(mirror: Mirror, commit: str, patch: bytes, message: str, *way: str) -> str:
-    index = mirror.path / f"patch.{commit[:12]}.{os.urandom(4).hex()}.index"
-    more = {"GIT_INDEX_FILE": str(index)}
-    try:
+    with mirror.scratch_index() as index:
+        more = {"GIT_INDEX_FILE": str(index)}
         index.write_bytes(mirror.index(commit))
         try:
             git(["apply", "--cached", "--whitespace=nowarn", *way, "-"], git_dir=mirror.path, extra=more, stdin=patch,
@@ -72,8 +70,6 @@ def _patched(mirror: Mirror, commit: str, patch: bytes, message: str, *way: str)
         except RigError as error:
             raise PatchFails(f"{message} does not apply: {error.what}") from None
         tree = git(["write-tree"], git_dir=mirror.path, extra=more).decode().strip()
-    finally:
-        index.unlink(missing_ok=True)
     if tree == mirror.tree_id(commit):
         raise PatchFails(f"{message} changes nothing")
     return tree

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -25,9 +26,9 @@ WEIGHTS = st.floats(0.001, 1000)
 @st.composite
 def components(draw: st.DrawFn) -> Component:
     weight, share = draw(WEIGHTS), draw(st.none() | st.floats(0, 1))
-    kind = draw(st.sampled_from(["points", "points", "points", "prerequisite"]))
+    kind: Literal["points", "prerequisite"] = draw(st.sampled_from(["points", "points", "points", "prerequisite"]))
     earned = None if share is None else weight * share
-    return Component(id="x", kind=kind, weight=weight, earned=earned, arithmetic="", reason="rig")  # type: ignore[arg-type]
+    return Component(id="x", kind=kind, weight=weight, earned=earned, arithmetic="", reason="rig")
 
 
 @st.composite
