@@ -7,19 +7,19 @@ contestant could write.
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 import re
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from runner.archive import Archiver, shadow
 from runner.errors import ConfigError, ContestantError, DiskFull, RigError
-from runner.hostgit import FIXED_IDENTITY, GitTimeout, check_ref, git, git_dir_of, printable, records
+from runner.hostgit import FIXED_IDENTITY, GitTimeout, check_ref, git, git_dir_of, printable
+from runner.treelimits import TreeLimits
 
 _ROOM = 64 << 20
 _INCOMING = "refs/bench/incoming"
@@ -51,6 +51,7 @@ class Mirror:
         self._made: dict[str, str] = {}
         self._files: dict[str, dict[str, bytes]] = {}
         self._kept_bytes = 0
+        self.archive = Archiver().archive
 
     def git(self, *arguments: str | bytes, stdin: bytes | None = None, **more: str) -> bytes:
         return git(arguments, git_dir=self.path, stdin=stdin, extra=more or None)
@@ -176,10 +177,10 @@ class Mirror:
 
     def overlaid(self, commit: str, overlay: Mapping[bytes, tuple[str, bytes] | None], message: str) -> str:
         """A commit with paths replaced (None removes one), as ``tar`` lays it out; itself where nothing differs."""
-        files = self.tree(commit)
+        files, shadowed = self.tree(commit), shadow(overlay)
         there = {f.blob for f in files}
         lines = [b"%s %s\t%s" % (f.mode.encode(), f.blob.encode(), f.path)
-                 for f in files if not shadowed(f.path, overlay)]  # fmt: skip
+                 for f in files if not shadowed(f.path)]  # fmt: skip
         for path, replacement in overlay.items():
             if replacement is not None:
                 mode, content = replacement
@@ -209,7 +210,7 @@ class Mirror:
         check_ref(ref)
         try:
             head = self._fetch_sound(bundle, ref)
-            limits.check(self, head)
+            limits.check(self.path, head)
             self.git("update-ref", ref, head)
         finally:
             self.git("update-ref", "-d", _INCOMING)
@@ -334,9 +335,10 @@ class Mirror:
     def tar(self, commit: str, *, overlay: Mapping[bytes, tuple[str, bytes] | None] | None = None) -> bytes:
         """A commit's tree as an uncompressed tar, raw. ``overlay`` replaces paths (None removes one)."""
         overlay = overlay or {}
-        kept = self.blobs([f for f in self.tree(commit) if not shadowed(f.path, overlay)])
+        shadowed = shadow(overlay)
+        kept = self.blobs([f for f in self.tree(commit) if not shadowed(f.path)])
         files = {file.path: (file.mode, content) for file, content in kept}
-        return archive(files | {path: new for path, new in sorted(overlay.items()) if new is not None})
+        return self.archive(files | {path: new for path, new in sorted(overlay.items()) if new is not None})
 
     def bundled(self, commit: str, ref: str) -> bytes:
         """A bundle that holds one commit with its whole history under the name ``ref``."""
@@ -366,57 +368,3 @@ def check_baseline(source: Path, baseline: str, files: Sequence[str]) -> None:
         raise ConfigError(
             f"{missing[0]} is not in the baseline", "a milestone's file is its page of the plan, in the clone"
         )
-
-
-def shadowed(path: bytes, overlay: Mapping[bytes, object]) -> bool:
-    """True where a path of the tree is replaced, or lies below or above a replaced one (a link in its way)."""
-    if path in overlay:
-        return True
-    parts = path.split(b"/")
-    return any(b"/".join(parts[:n]) in overlay for n in range(1, len(parts))) or any(
-        other.startswith(path + b"/") for other in overlay
-    )
-
-
-def archive(files: Mapping[bytes, tuple[str, bytes]]) -> bytes:
-    """Files (path to mode and content) as an uncompressed tar: the same bytes every time."""
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT, errors="surrogateescape") as made:
-        for path, (mode, content) in files.items():
-            _add(made, path, mode, content)
-    return buffer.getvalue()
-
-
-def _add(archive: tarfile.TarFile, path: bytes, mode: str, content: bytes) -> None:
-    info = tarfile.TarInfo(path.decode("utf-8", "surrogateescape"))
-    info.uid = info.gid = 1000
-    info.mtime = 1_767_225_600
-    if mode == "120000":
-        info.type, info.linkname = tarfile.SYMTYPE, content.decode("utf-8", "surrogateescape")
-        archive.addfile(info)
-        return
-    info.mode = 0o755 if mode == "100755" else 0o644
-    info.size = len(content)
-    archive.addfile(info, io.BytesIO(content))
-
-
-@dataclass(frozen=True)
-class TreeLimits:
-    """What a contestant's tree may be: number of paths, bytes in all, and plain names."""
-
-    paths: int = 50_000
-    total_bytes: int = 1 << 30
-
-    def check(self, mirror: Mirror, commit: str) -> None:
-        """Raises ContestantError for a tree over a limit or with a name that could leave it."""
-        total = 0
-        for count, record in enumerate(records(["ls-tree", "-r", "-l", "-z", "--full-tree", commit], mirror.path), 1):
-            meta, _, path = record.partition(b"\t")
-            size = meta.split()[-1]
-            total += int(size) if size.isdigit() else 0
-            if any(part in (b"", b".", b"..") or part.lower() == b".git" for part in path.split(b"/")):
-                raise ContestantError(f"the tree holds a forbidden name: {printable(path)}")
-            if count > self.paths:
-                raise ContestantError(f"the tree holds more than {self.paths} paths")
-            if total > self.total_bytes:
-                raise ContestantError(f"the tree holds more than {self.total_bytes} bytes")

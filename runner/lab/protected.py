@@ -22,11 +22,9 @@ def protected_check(
     what does. A setup that fails is a failed check: it was proven on the baseline, in the same images. So is a command
     that is not there, where the baseline has it.
     """
-    entry = kit.benchmark.entry
-    overlay = protected_overlay(mirror, baseline, check.commit, entry.protected, entry.scope_allowlist)
     run = place or (lambda check: run_check(kit, mirror, check, run_id=run_id))
     try:
-        return _judged(kit, mirror, baseline, replace(check, overlay={**overlay, **(check.overlay or {})}), run)
+        return _judged(kit, mirror, baseline, as_run(kit, mirror, baseline, check), run)
     except CannotBegin as error:
         if check.commit == baseline:
             raise
@@ -35,15 +33,19 @@ def protected_check(
         return error.result
 
 
+def as_run(kit: Kit, mirror: Mirror, baseline: str, check: Check) -> Check:
+    """``check`` as it is carried out: all that the contestant may not change restored, its tests' reports asked for."""
+    entry, tests = kit.benchmark.entry, check.command.tests
+    overlay = protected_overlay(mirror, baseline, check.commit, entry.protected, entry.scope_allowlist)
+    expected = expected_tests(kit.benchmark, tests.expected) if tests else {}
+    return replace(check, overlay={**overlay, **(check.overlay or {})}, reports=[*check.reports, *expected])
+
+
 def _judged(kit: Kit, mirror: Mirror, baseline: str, check: Check, run: Place) -> CheckResult:
-    tests = check.command.tests
-    if tests is None:
-        return run(check)
-    expected = expected_tests(kit.benchmark, tests.expected)
-    check = replace(check, reports=[*check.reports, *expected])
-    result = run(check)
-    if not result.passed:
+    tests, result = check.command.tests, run(check)
+    if tests is None or not result.passed:
         return result
+    expected = expected_tests(kit.benchmark, tests.expected)
     overlay: Overlay = check.overlay or {}
     found = doubts(expected, result)
     found += tripwires(mirror, baseline, check.commit, overlay, [*expected], tests.allow, _tools(kit))

@@ -13,7 +13,7 @@ from typing import cast
 from runner.errors import RigError
 from runner.gitdir import repository_files
 from runner.registry.globs import matcher
-from runner.repo import Mirror, archive
+from runner.repo import Mirror
 from runner.sandbox.box import Box
 
 TREE = "/work/repo"
@@ -90,7 +90,7 @@ def lay(
 
 def give_repository(box: Box, mirror: Mirror, commit: str, branch: str, *, user: str) -> None:
     """A new ``.git`` at ``/work/repo`` with ``branch`` at ``commit``; files of the work tree are not touched."""
-    _run(box, _RENEW, archive(repository_files(mirror, commit, branch)), user)
+    _run(box, _RENEW, mirror.archive(repository_files(mirror, commit, branch)), user)
 
 
 def _run(box: Box, script: str, stdin: bytes, user: str) -> None:

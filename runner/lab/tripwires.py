@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from runner.archive import shadow
 from runner.hostgit import printable
 from runner.lab.tree import Overlay
 from runner.registry.globs import matcher
-from runner.repo import Mirror, TreeFile, shadowed
+from runner.repo import Mirror, TreeFile
 
 # Read or imported by a test runner or an interpreter unasked.
 _HOOKS = re.compile(
@@ -42,11 +43,11 @@ def tripwires(
 ) -> list[str]:
     """One sentence per file. ``overlay``: what is not the branch's own; ``tools``: programs of the registry."""
     before = {file.path: file for file in mirror.tree(baseline)}
-    allowed = matcher(allow)
+    allowed, shadowed = matcher(allow), shadow(overlay)
     own = [
         file
         for file in mirror.tree(commit)
-        if not shadowed(file.path, overlay)
+        if not shadowed(file.path)
         and before.get(file.path) != file
         and not allowed.match(file.path.decode("utf-8", "surrogateescape"))
     ]

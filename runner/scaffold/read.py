@@ -13,7 +13,8 @@ from pathlib import Path
 
 from runner.errors import ConfigError, ContestantError, RigError, UsageError
 from runner.hostgit import printable
-from runner.repo import Mirror, TreeFile, TreeLimits
+from runner.repo import Mirror, TreeFile
+from runner.treelimits import TreeLimits
 
 _POINTER = b"version https://git-lfs.github.com/spec/"
 _POINTER_BYTES = 1024
@@ -68,7 +69,7 @@ def open_source(repo: Path, baseline: str, mirror_dir: Path) -> Source:
             "every object must be there: a partial clone (--filter) has to be made anew as a full one",
         ) from None
     try:
-        TreeLimits().check(mirror, commit)
+        TreeLimits().check(mirror.path, commit)
     except ContestantError as error:
         raise ConfigError(f"{repo} at {commit[:12]} is too large for a benchmark: {error.what}") from None
     tree = mirror.tree(commit)

@@ -8,11 +8,11 @@ the branch's own program, one that only the contestant's edits broke counts as s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import SystemRandom
-from typing import Literal
+from typing import Any, Literal
 
 from runner.scoring.patches import Patch, PatchFails, mutant
 from runner.scoring.suite import Suite, SuiteResult
@@ -88,8 +88,8 @@ class Sweeper:
         self, patches: Sequence[Patch], placebos: Sequence[Patch], controls: dict[str, str], *, whole: bool = False
     ) -> Sweep:
         """Control; placebos and mutants, in an order that nobody knows, so that a corpus which counts its runs (by a
-        clock, a transaction's number, ...) cannot tell which is which; when none is left to begin, control again.
-        ``controls`` are further programs
+        clock, a transaction's number, ...) cannot tell which is which; when none is left to begin, control again. Once
+        a placebo bites no kill counts, and only the other placebos are still run. ``controls`` are further programs
         (name to commit) on which the corpus has to be green; ``whole`` runs every case on every mutant (the full kill
         matrix) instead of stopping at the first failure. Raises PatchFails for a patch that does not fit its frozen
         program.
@@ -108,6 +108,8 @@ class Sweeper:
             quiet, mutants = looked[: len(placebos)], looked[len(placebos) :]
             after = pool.submit(self._control, self.program, repeat=1)
             try:
+                for one in quiet:
+                    one.add_done_callback(partial(_stop_at_a_bite, others=[*mutants, after]))
                 sweep = Sweep(control, None, (), tuple(one.result() for one in quiet), extra)
                 if sweep.unusable:
                     return sweep
@@ -145,6 +147,13 @@ class Sweeper:
         judged = replace(_verdict(patch.name, result), exit_code=result.exit_code)
         self.announce(f"{patch.name}: {judged.verdict}")
         return judged
+
+
+def _stop_at_a_bite(placebo: Future[Mutant], others: Sequence[Future[Any]]) -> None:
+    if placebo.cancelled() or placebo.exception() or placebo.result().verdict == "survived":
+        return
+    for other in others:
+        other.cancel()
 
 
 def _verdict(name: str, result: SuiteResult) -> Mutant:

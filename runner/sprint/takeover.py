@@ -9,10 +9,11 @@ from pathlib import Path
 from runner.errors import ContestantError, RigError
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE, give_repository, lay
-from runner.repo import Mirror, TreeLimits
+from runner.repo import Mirror
 from runner.sandbox import copyout
 from runner.sandbox.box import Box
 from runner.sandbox.pod import Pod
+from runner.treelimits import TreeLimits
 
 _SNAPSHOT_TIME = 1_767_225_600  # fixed, so that the same work is the same commit
 

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from runner.errors import ContestantError, ProofError, RigError, UsageError
 from runner.registry.benchmark import Benchmark, load_benchmark
-from runner.repo import Mirror, TreeLimits
+from runner.repo import Mirror
 from runner.schema.run import Revision, RunLock, RunResult
 from runner.schema.score import Score
 from runner.store.files import read_record
 from runner.store.history import History
 from runner.store.rundir import RunDir, find_run
+from runner.treelimits import TreeLimits
 
 
 @dataclass(frozen=True)

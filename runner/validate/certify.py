@@ -48,9 +48,11 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
         mirror, baseline = Mirror.create(folder / "mirror.git", benchmark.source, benchmark.entry.baseline)
         reference, unfit = _reference(kit, mirror, baseline)
         _tell(unfit, told)
-        # One more than there is room for: a check that waits for an answer leaves its core to another one.
-        bays = stack.enter_context(Bays(kit, mirror, run_id, kit.side_by_side + 1))
-        bench = Bench(kit, mirror, baseline, reference, run_id, folder, announce, Memo(mirror, bays.run).run)
+        # One more than there is room for: a check that waits for an answer leaves its core to another one. A success
+        # criterion mostly waits, for what a broken program never does: it stands in a row of its own.
+        bays, waiting = (stack.enter_context(Bays(kit, mirror, run_id, kit.side_by_side + 1)) for _ in range(2))
+        memo = Memo(mirror, lambda check: (waiting if check.oracle_dir else bays).run(check))
+        bench = Bench(kit, mirror, baseline, reference, run_id, folder, announce, memo.run)
         tools: dict[str, str] = {}
         matrix: dict[str, list[str]] = {}
         claims = frozen + unfit + _side_by_side(bench, _groups(bench, seed, tools, matrix), told)
@@ -72,7 +74,7 @@ Group = Callable[[], list[Claim]]
 
 
 def _groups(bench: Bench, seed: int, tools: dict[str, str], matrix: dict[str, list[str]]) -> list[Group]:
-    """All groups of claims but the repetition; the longest begins among the first."""
+    """All groups of claims but the repetition."""
     benchmark = bench.kit.benchmark
 
     def commands() -> list[Claim]:
@@ -101,8 +103,10 @@ def _groups(bench: Bench, seed: int, tools: dict[str, str], matrix: dict[str, li
 
 
 def _side_by_side(bench: Bench, groups: Sequence[Group], told: Told) -> list[Claim]:
-    """The claims of all groups, in the order of the groups. The first error ends the other ones."""
-    with ThreadPoolExecutor(bench.kit.side_by_side + 1) as pool:
+    """The claims of all groups, in the order of the groups. All begin at once, and their checks wait for a free place:
+    so no core is idle until the last ones. The first error ends the other ones.
+    """
+    with ThreadPoolExecutor(len(groups)) as pool:
         futures = [pool.submit(group) for group in groups]
         try:
             for future in as_completed(futures):

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from runner.lab.check import Check
+from runner.lab.protected import as_run
 from runner.schema.certificate import Claim
 from runner.scoring.suite import Suite, folder_cases
 from runner.validate.bench import Bench
@@ -39,6 +40,7 @@ def _judges(bench: Bench) -> dict[str, Judge]:
 
 
 def _judge(bench: Bench, check: Check) -> Judge:
+    check = as_run(bench.kit, bench.mirror, bench.baseline, check)
     return lambda repeat: bench.place(replace(check, repeat=repeat)).why()
 
 

@@ -134,7 +134,7 @@ def prove_solutions(bench: Bench, kind: str, manifest: SolutionManifest | None, 
     if manifest is None:
         return []
     ranked = manifest.gap is not None
-    with ThreadPoolExecutor(bench.kit.side_by_side + 1) as pool:
+    with ThreadPoolExecutor(len(manifest.solutions) or 1) as pool:
         landed = list(pool.map(lambda s: _prove_solution(bench, kind, s, home, ranked), manifest.solutions))
     claims = [claim for claim, _ in landed]
     if manifest.gap is not None:

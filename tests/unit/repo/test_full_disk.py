@@ -9,7 +9,8 @@ import pytest
 
 from runner.errors import DiskFull
 from runner.hostgit import git
-from runner.repo import Mirror, TreeLimits
+from runner.repo import Mirror
+from runner.treelimits import TreeLimits
 from tests.support.small_disk import small_disk
 
 REF = "refs/heads/bench/x"

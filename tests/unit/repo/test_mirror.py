@@ -12,7 +12,8 @@ import pytest
 
 from runner.errors import ConfigError, ContestantError, RigError
 from runner.hostgit import clean_environment, git, printable
-from runner.repo import Mirror, TreeLimits
+from runner.repo import Mirror
+from runner.treelimits import TreeLimits
 
 REF = "refs/heads/bench/x"
 

@@ -141,6 +141,27 @@ def test_the_control_after_a_sweep_is_begun_last(monkeypatch: pytest.MonkeyPatch
     assert cast(Coin, swept.suite).ran == ["frozen", "patched", "patched", "patched", "frozen"]
 
 
+def test_once_a_placebo_bites_no_mutant_is_begun_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which placebos bite is still found for all of them: what is stored hangs on no order."""
+    monkeypatch.setattr("runner.scoring.mutations.mutant", lambda mirror, program, patch: patch.name)
+    placebos, faults = ([Patch(f"{kind}{n}", Path()) for n in range(count)] for kind, count in (("p", 3), ("f", 200)))
+
+    class Guesses:
+        mirror, ran = None, 0
+
+        def run(self, program: str, **more: object) -> SuiteResult:
+            self.ran += 1
+            return GREEN if program == "frozen" else RED
+
+    ran = []
+    for _ in range(20):
+        suite: Any = Guesses()
+        found = Sweeper(suite, "frozen", False, 1, lambda line: None).sweep(faults, placebos, {})
+        assert (found.bitten, found.killed) == (["p0", "p1", "p2"], 0)
+        ran.append(suite.ran)
+    assert sum(ran) / len(ran) < 120  # the last of three placebos stands at 150 of 200 on average, the first at 50
+
+
 def test_a_corpus_that_counts_its_runs_kills_nothing(tmp_path: Path) -> None:
     """It is green for as long as controls and placebos used to be run, red while mutants were, and green at the end."""
     placebos, faults = ([Patch(f"{kind}{n}", tmp_path) for n in range(count)] for kind, count in (("p", 3), ("f", 20)))
