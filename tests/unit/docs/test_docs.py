@@ -208,7 +208,7 @@ LINES = """
     lab events
     harness gateway sandbox
     registry store repo prices
-    hostgit
+    hostgit archive
     schema errors
 """
 NEIGHBOURS = {("harness", "gateway"), ("harness", "sandbox")}
