@@ -59,11 +59,12 @@ class Kit:
         )
 
     def lab_spec(self, run_id: str, deadline_s: float) -> PodSpec:
-        """A pod for checks. A tree needs more room there than its contestant had: its objects are packed and unpacked
-        beside it, and whatever fitted a contestant's disk must be judged, not end as a failure of the rig.
+        """A pod for checks, each with a tree of its own. A tree needs more room there than its contestant had: its
+        objects are packed and unpacked beside it, and whatever fitted a contestant's disk must be judged, not end as a
+        failure of the rig.
         """
         spec = self.pod_spec(run_id, deadline_s)
-        return replace(spec, work_mb=3 * spec.work_mb + 64)
+        return replace(spec, work_mb=3 * spec.work_mb + 64, shared_work=False)
 
     def pod_spec(self, run_id: str, deadline_s: float, *, gateway_socket_dir: Path | None = None) -> PodSpec:
         return PodSpec(

@@ -1,8 +1,8 @@
 """A pod: loopback and nothing else, shared by a holder, a database and whoever works or judges there.
 
-Per run: the holder (with the relay to the gateway) and the work tree. Per attempt: the contestant's container, its
-HOME, and the attic, a trusted container that keeps HOME readable after the contestant's death. Per check: a box with
-a work tree of its own, gone with it.
+Per run: the holder (with the relay to the gateway) and, where a contestant works, the work tree. Per attempt: the
+contestant's container, its HOME, and the attic, a trusted container that keeps HOME readable after the contestant's
+death. Per check: a box with a work tree of its own, gone with it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class PodSpec:
     """What a pod is made of. ``deadline_s``: seconds from its start until everything in it ends by itself.
 
     ``gateway_socket_dir``: directory of the host with ``gw.sock``; ``work_mb``, ``scratch_mb``: MiB of the work tree
-    and of a trusted box's scratch space.
+    and of a trusted box's scratch space. ``shared_work``: is there a work tree that outlives the boxes which see it?
     """
 
     run_id: str
@@ -53,6 +53,7 @@ class PodSpec:
     gateway_socket_dir: Path | None = None
     work_mb: int = 512
     scratch_mb: int = 1024
+    shared_work: bool = True
 
 
 class Pod:
@@ -198,8 +199,10 @@ class Pod:
     def _open(self) -> None:
         spec = self.spec
         self._deadline = time.monotonic() + spec.deadline_s
-        self._work = volumes.create(self.engine, self._volume("work", spec.work_mb))
-        mounts = [Mount(self._work, WORK)]
+        mounts = []
+        if spec.shared_work:
+            self._work = volumes.create(self.engine, self._volume("work", spec.work_mb))
+            mounts.append(Mount(self._work, WORK))
         data = ""
         if spec.service is not None:
             data = volumes.create(self.engine, self._volume("pgdata", spec.service.size_mb))

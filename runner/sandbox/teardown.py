@@ -43,6 +43,5 @@ def remove_all(engine: Engine, containers: Iterable[str], names: Iterable[str]) 
 
     with ThreadPoolExecutor(4) as together:
         list(together.map(lambda one: attempt(container.remove, one), containers))
-    for name in names:
-        attempt(volumes.remove, name)
+        list(together.map(lambda one: attempt(volumes.remove, one), names))
     return failed

@@ -1,10 +1,14 @@
-"""Claim group 2: on the untouched baseline CI is green, and nothing that is to be achieved is there yet."""
+"""Claim group 2: on the untouched baseline CI is green, and nothing that is to be achieved is there before its turn."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from runner.lab.text import plain
 from runner.schema.certificate import Claim
+from runner.schema.entry import Milestone
 from runner.scoring.criterion import judge_criterion
+from runner.scoring.patches import apply_patch
 from runner.validate.bench import Bench
 
 
@@ -24,19 +28,9 @@ def prove_baseline_claims(bench: Bench) -> list[Claim]:
             fix="a model must never be charged for a red baseline: mend image or entry",
         )
     ]
-    first = entry.milestones[0]
-    verify = baseline.check(entry.command(first.verify), "baseline-verify")
-    claims.append(
-        Claim(
-            group="baseline",
-            id="verify",
-            ok=not verify.passed,
-            sentence=f"{first.id} is not done at the baseline"
-            if not verify.passed
-            else f"{first.id}'s verify passes on the baseline: there is nothing to measure",
-            fix="a verify command must fail until the milestone is developed",
-        )
-    )
+    claims += [
+        _not_done(bench, milestone, before) for milestone, before in zip(entry.milestones, _stages(bench), strict=False)
+    ]
     if entry.criterion is not None:
         verdicts = judge_criterion(bench.branch(bench.baseline))
         passed = [v.number for v in verdicts if v.passed]
@@ -56,3 +50,29 @@ def prove_baseline_claims(bench: Bench) -> list[Claim]:
             )
         )
     return claims
+
+
+def _stages(bench: Bench) -> Iterator[str]:
+    """The commit that each milestone begins from, as far as the reference says: it has a patch for every one."""
+    commit = bench.baseline
+    yield commit
+    entry = bench.kit.benchmark.entry
+    if bench.reference is None or len(entry.reference) != len(entry.milestones):
+        return
+    for patch in entry.reference[:-1]:
+        commit = apply_patch(bench.mirror, commit, bench.kit.benchmark.path(patch).read_bytes(), patch)
+        yield commit
+
+
+def _not_done(bench: Bench, milestone: Milestone, commit: str) -> Claim:
+    verify = bench.branch(commit).check(bench.kit.benchmark.entry.command(milestone.verify), f"{milestone.id}-before")
+    where = "at the baseline" if commit == bench.baseline else "by the milestones before it"
+    return Claim(
+        group="baseline",
+        id=f"verify-{milestone.id}",
+        ok=not verify.passed,
+        sentence=f"{milestone.id} is not done {where}"
+        if not verify.passed
+        else f"{milestone.id}'s verify passes before its work is begun: there is nothing to measure",
+        fix="a verify command must fail until the milestone is developed",
+    )

@@ -1,0 +1,44 @@
+"""A milestone that is done before its turn measures nothing, whichever it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from runner.validate.baseline import prove_baseline_claims
+from tests.unit.validate.conftest import Opened
+
+SECOND = "--- /dev/null\n+++ b/NOTES\n@@ -0,0 +1 @@\n+noted\n"
+
+
+def two_milestones(home: Path, second: list[str]) -> None:
+    (home / "reference" / "M02.patch").write_text(SECOND)
+    head, body, rest = (home / "index.md").read_text().split("---\n", 2)
+    data: dict[str, Any] = yaml.safe_load(body)
+    entry = data["benchmarks"][0]
+    entry["milestones"].append({"id": "M02", "file": "plan/M01.md", "verify": {"argv": second}})
+    entry["reference"].append("reference/M02.patch")
+    (home / "index.md").write_text(f"{head}---\n{yaml.safe_dump(data)}---\n{rest}")
+
+
+def said(opened: Opened) -> dict[str, tuple[bool, str]]:
+    return {claim.id: (claim.ok, claim.sentence) for claim in prove_baseline_claims(opened())}
+
+
+def test_every_verify_fails_before_its_own_milestone_and_no_sooner(home: Path, opened: Opened) -> None:
+    two_milestones(home, ["test", "-f", "NOTES"])
+    claims = said(opened)
+    assert claims["verify-M01"] == (True, "M01 is not done at the baseline")
+    assert claims["verify-M02"] == (True, "M02 is not done by the milestones before it")
+
+
+def test_a_milestone_that_the_one_before_it_has_done(home: Path, opened: Opened) -> None:
+    """At the baseline it fails: only what the first milestone leaves shows that nothing of the second is left."""
+    two_milestones(home, ["sh", "-c", "tools/verify.sh"])
+    claims = said(opened)
+    assert claims["verify-M01"][0]
+    assert claims["verify-M02"] == (
+        False, "M02's verify passes before its work is begun: there is nothing to measure"
+    )  # fmt: skip
