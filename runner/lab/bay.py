@@ -158,6 +158,9 @@ class Bays:
             raise
         except BaseException:
             self._free.put(None)
+            if bay is not None:
+                self._opened.remove(bay)
+                bay.__exit__(None, None, None)
             raise
         self._free.put(bay)
         return result

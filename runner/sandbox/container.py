@@ -87,6 +87,7 @@ class ContainerSpec:
     writable_mb: int = 0
     writable_volumes: int = 0
     caps: Sequence[str] = ()
+    sysctls: Mapping[str, str] = field(default_factory=dict)
     pod: str = ""
 
 
@@ -132,6 +133,7 @@ def _host_config(engine: Engine, spec: ContainerSpec) -> dict[str, object]:
         read_only=True,
         cap_drop=["ALL"],
         cap_add=list(spec.caps),
+        sysctls=dict(spec.sysctls) or None,
         security_opt=["no-new-privileges:true", f"seccomp={profile()}"],
         mem_limit=memory,
         memswap_limit=memory,

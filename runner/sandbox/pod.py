@@ -29,6 +29,8 @@ CONTESTANT = "1000:1000"
 WORK, HOME, SCRATCH = "/work", "/home/contestant", "/scratch"
 GATEWAY_PORT = gate.PORT
 _TRUSTED_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER")
+# A connection that lingers after its end keeps its port: what one check or attempt served on, the next one could not.
+_NO_LINGERING = {"net.ipv4.tcp_max_tw_buckets": "0"}
 _ENVIRONMENT = {
     "TZ": "UTC",
     "LC_ALL": "C.UTF-8",
@@ -220,6 +222,7 @@ class Pod:
             user=f"{os.getuid()}:{os.getgid()}",  # who may open the gateway's socket
             limits=Limits(memory_mb=256, cpus=spec.limits.cpus, pids=64),
             mounts=mounts,
+            sysctls=_NO_LINGERING,
         )
         self._holder = Box(self.engine, holder, deadline=self._deadline)
         self._holder.start()

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from runner.lab.bay import Bay
+from runner.errors import RigError
+from runner.lab.bay import Bay, Bays
 from runner.lab.check import Check, CheckResult
 from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
 from runner.repo import Mirror
 from runner.sandbox.engine import connect
+from runner.sandbox.labels import RUN
 from runner.schema.entry import Command
 
 TINY = Path(__file__).parents[2] / "support" / "tiny" / "index.md"
@@ -46,3 +48,47 @@ def test_a_command_that_outlives_its_check_is_gone_in_the_next(lab: tuple[Bay, s
     run(lab, "(while :; do date > /work/repo/alive; sleep 0.05; done) >/dev/null 2>&1 & sleep 0.2")
     after = run(lab, "sleep 0.5; test ! -e alive && echo quiet")
     assert after.stdout == b"quiet\n"
+
+
+# The server hangs up first, so it is its end that lingers; it asks for no exception to the rule that follows.
+SERVER = """
+import socket
+server = socket.socket()
+server.bind(("127.0.0.1", 8099))
+server.listen()
+client = socket.create_connection(("127.0.0.1", 8099))
+served, _ = server.accept()
+served.close()
+client.recv(1)
+client.close()
+print("served")
+"""
+
+
+def test_a_port_that_one_check_served_on_is_free_for_the_next(lab: tuple[Bay, str]) -> None:
+    for _ in range(2):
+        done = run(lab, f"exec python3 -c '{SERVER}'")
+        assert done.stdout == b"served\n", done.stderr.decode()
+
+
+def test_a_bay_in_which_the_rig_failed_is_taken_down_and_the_next_check_gets_a_new_one(tmp_path: Path) -> None:
+    benchmark = load_benchmark(TINY, "tiny")
+    mirror, baseline = Mirror.create(tmp_path / "mirror.git", benchmark.source, benchmark.entry.baseline)
+    check = Check(baseline, Command(argv=["true"], timeout_s=30))
+    run_id = f"bays-{tmp_path.name}"
+
+    with connect() as engine:
+        kit = prepare_kit(engine, benchmark, lambda line: None)
+
+        def standing() -> list[str]:
+            return [c["Id"] for c in engine.api.containers(all=True, filters={"label": f"{RUN}={run_id}"})]
+
+        with Bays(kit, mirror, run_id, 1) as bays:
+            assert bays.run(check).passed
+            for container in standing():  # all that it has
+                engine.api.kill(container)
+            with pytest.raises(RigError):
+                bays.run(check)
+            assert standing() == []
+            assert bays.run(check).passed
+        assert standing() == []
