@@ -31,21 +31,24 @@ def checkout(
 
 def prune(
     registry: Registry = DEFAULT_REGISTRY,
-    days: Annotated[int, typer.Option(min=0, help="Only workspaces older than this.")] = 14,
+    days: Annotated[int, typer.Option(min=0, help="Only what is older than this.")] = 14,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
     json: Json = False,
 ) -> None:
-    """Remove old workspaces (bare mirrors) of recorded runs. The runs keep their bundle and files."""
+    """Remove old workspaces (bare mirrors) of recorded runs, which keep their bundle and files, and what commands that
+    were killed left in the temporary folder.
+    """
     from runner.cli.output import print_document
-    from runner.report.prune import prune_workspaces
+    from runner.report.prune import prune_scratch, prune_workspaces
 
     gone = prune_workspaces(registry, days=days, dry_run=dry_run)
+    gone += prune_scratch(days=days, dry_run=dry_run)
     if json:
         print_document({"removed": [str(p) for p in gone], "dry_run": dry_run})
     else:
         for path in gone:
             typer.echo(f"{'would remove' if dry_run else 'removed'} {path}")
-        typer.echo(f"{len(gone)} workspaces {'would go' if dry_run else 'removed'}")
+        typer.echo(f"{len(gone)} folders {'would go' if dry_run else 'removed'}")
 
 
 def sweep(

@@ -1,0 +1,47 @@
+"""What a killed command left in the temporary folder goes; what is young or not ours stays."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from runner.report.prune import prune_scratch
+
+OLD = time.time() - 3 * 86_400
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    return tmp_path
+
+
+def made(path: Path) -> Path:
+    path.mkdir()
+    (path / "file").touch()
+    os.utime(path, (OLD, OLD))
+    return path
+
+
+def test_only_old_folders_of_ours_go(scratch: Path) -> None:
+    left = made(scratch / "bench-validate-a1_b2c3d")
+    fresh, named = scratch / "bench-score-a1_b2c3d", made(scratch / "bench-results")
+    fresh.mkdir()
+    link = scratch / "bench-host-a1_b2c3d"
+    link.symlink_to(named)
+    assert prune_scratch(days=2, dry_run=True) == [left]
+    assert left.exists()
+    assert prune_scratch(days=4, dry_run=False) == []
+    assert prune_scratch(days=0, dry_run=False) == [left]
+    assert sorted(scratch.iterdir()) == sorted([fresh, named, link])
+    assert (named / "file").exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_the_folder_of_another_user_stays(scratch: Path) -> None:
+    os.chown(made(scratch / "bench-score-a1_b2c3d"), 1000, 1000)
+    assert prune_scratch(days=1, dry_run=False) == []
