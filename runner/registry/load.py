@@ -9,6 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from runner.errors import ConfigError, UsageError
+from runner.schema.base import complaint
 from runner.schema.entry import Entry
 
 
@@ -80,15 +81,7 @@ def _entry(index: Path, number: int, item: Any) -> Entry:
     try:
         return Entry.model_validate(item)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-")) or "entry"
-        message = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            message = "unknown key"
-        elif first["type"] == "missing":
-            message = "is missing"
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise ConfigError(f"{index}: {name}: {key}: {message}{more}", "see docs/reference/registry.md") from None
+        raise ConfigError(f"{index}: {name}: {complaint(error)}", "see docs/reference/registry.md") from None
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
