@@ -322,8 +322,8 @@ class Mirror:
         return found
 
     def read(self, commit: str, path: str) -> bytes | None:
-        """One file of a commit, or None where it has none of that name."""
-        match = [f for f in self.tree(commit) if f.path == path.encode()]
+        """One file of a commit, or None where it has none of that name; another repository's commit is no file."""
+        match = [f for f in self.tree(commit) if f.path == path.encode() and f.mode != "160000"]
         return next(content for _, content in self.blobs(match)) if match else None
 
     def grep(self, commit: str, needle: str, exclude: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 import runner
 from runner.errors import ConfigError, UsageError
 from runner.prices import is_known
-from runner.schema.base import Strict
+from runner.schema.base import Strict, complaint
 from runner.schema.entry import Limits
 
 Protocol = Literal["chat", "responses", "anthropic"]
@@ -270,7 +270,9 @@ def load_providers(path: Path) -> Providers:
     for name, entry in entries.items():
         try:
             found.append(Provider.model_validate({"name": name, **(entry or {})}))
-        except (ValidationError, TypeError, KeyError, IndexError, re.error) as error:
+        except ValidationError as error:
+            raise ConfigError(f"provider {name!r} in {path} cannot be used: {complaint(error)}") from None
+        except (TypeError, KeyError, IndexError, re.error) as error:
             raise ConfigError(f"provider {name!r} in {path} cannot be used: {error}") from None
     return Providers(providers=found)
 

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 from runner.errors import ConfigError
 from runner.gateway.providers import Protocol as Wire
 from runner.schema.arm import EFFORTS, Mode
-from runner.schema.base import Strict
+from runner.schema.base import Strict, complaint
 from runner.schema.entry import Argv, ImageBuild
 
 FILE = "harnesses.yaml"
@@ -122,10 +122,7 @@ def load_described(folder: Path) -> dict[str, Described]:
         try:
             one = Described.model_validate({**entry, "name": name})
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            what = first["msg"].removeprefix("Value error, ")
-            raise ConfigError(f"harness {name!r} in {path}: {where + ': ' if where else ''}{what}") from None
+            raise ConfigError(f"harness {name!r} in {path}: {complaint(error)}") from None
         if one.image and not (folder / one.image.context / one.image.dockerfile).is_file():
             raise ConfigError(f"harness {name!r} in {path}: there is no {one.image.context}/{one.image.dockerfile}")
         found[one.name] = one

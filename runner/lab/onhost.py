@@ -20,10 +20,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import NoReturn
 
-from runner.errors import ConfigError, ContestantError
+from runner.errors import ConfigError
 from runner.gitdir import repository_files
 from runner.hostgit import clean_environment, git
-from runner.lab.check import Check, CheckResult, laid
+from runner.lab.check import CannotBegin, Check, CheckResult, NotThere, laid
 from runner.registry.benchmark import Benchmark
 from runner.repo import Mirror
 from runner.sandbox.engine import Engine, EngineInfo
@@ -95,7 +95,8 @@ class HostLab:
             try:
                 archive.extractall(tree, filter="data")
             except tarfile.FilterError as error:
-                raise ContestantError(f"the tree cannot be laid out on the host: {error}") from None
+                what = f"the tree cannot be laid out on the host: {error}"
+                raise CannotBegin(what, CheckResult(126, False, False, 0.0, b"", b"", doubts=(what,))) from None
         git(["read-tree", check.commit], git_dir=tree / ".git")
 
     def _start(
@@ -104,12 +105,16 @@ class HostLab:
         folder = tree / cwd if cwd else tree
         variables = {k: v for k, v in clean_environment().items() if not _SECRET.search(k)}
         variables |= {**self._benchmark.entry.environment, **env}
-        if shutil.which(argv[0], path=variables.get("PATH")) is None and not (folder / argv[0]).exists():
+        if "/" not in argv[0] and shutil.which(argv[0], path=variables.get("PATH")) is None:
             raise ConfigError(f"this machine has no {argv[0]!r}", "install it, or name an image that has it (--image)")
         started = time.monotonic()
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            process = subprocess.Popen(argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=out,
-                                       stderr=err, start_new_session=True)  # fmt: skip
+            try:
+                process = subprocess.Popen(argv, cwd=folder, env=variables, stdin=subprocess.DEVNULL, stdout=out,
+                                           stderr=err, start_new_session=True)  # fmt: skip
+            except OSError as error:  # a file or folder of the tree's own: there is none, or it cannot be run
+                what = f"{argv[0]} cannot be started: {error.strerror}"
+                raise NotThere(what, CheckResult(127, False, False, 0.0, b"", b"", doubts=(what,))) from None
             try:
                 code: int | None = process.wait(limit_s)
             except subprocess.TimeoutExpired:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from runner.errors import ConfigError
 from runner.registry.benchmark import Benchmark, decisive
 from runner.schema.base import Strict, digest
+from runner.store.files import write_record, writable_folder
 
 
 class Frozen(Strict):
@@ -29,19 +29,13 @@ def describe(benchmark: Benchmark) -> Frozen:
 
 
 def freeze(benchmark: Benchmark) -> Path:
-    """Write the file. Raises ConfigError where it is frozen already, and differently, or cannot be written."""
+    """Write the file. Raises ConfigError where it is frozen already, and differently, RigError where it cannot be."""
     changed = changes(benchmark)
     if changed:
         raise ConfigError(f"{benchmark.id} is frozen already and {changed[0]} differs", "give it a new id")
     path = frozen_file(benchmark)
-    text = json.dumps(describe(benchmark).model_dump(mode="json"), indent=2, sort_keys=True) + "\n"
-    half = path.with_suffix(".new")
-    try:
-        path.parent.mkdir(exist_ok=True)
-        half.write_text(text)
-        half.replace(path)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be written: {error.strerror}", "freeze where you may write to it") from None
+    writable_folder(path.parent)
+    write_record(path, describe(benchmark))
     return path
 
 

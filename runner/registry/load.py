@@ -9,6 +9,7 @@ import yaml
 from pydantic import ValidationError
 
 from runner.errors import ConfigError, UsageError
+from runner.schema.base import complaint
 from runner.schema.entry import Entry
 
 
@@ -52,23 +53,22 @@ def runs_folders(index: Path, benchmark: str | None = None) -> list[Path]:
 
 def _frontmatter(index: Path) -> dict[str, Any]:
     try:
-        text = index.read_text(encoding="utf-8")
+        text = index.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise ConfigError(f"there is no registry at {index}", "name another one with --registry PATH") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{index} cannot be read: {error}") from None
     lines = text.split("\n")
-    if lines[0].rstrip() != "---":
+    marks = [number for number, line in enumerate(lines) if line.rstrip() == "---"]
+    if not marks or any(line.strip() for line in lines[: marks[0]]):
         raise ConfigError(f"{index}: the first line is not '---'", "the registry is the YAML frontmatter of that file")
+    if len(marks) == 1:
+        raise ConfigError(f"{index}: the frontmatter has no closing '---' line")
     try:
-        end = next(i for i, line in enumerate(lines[1:], 1) if line.rstrip() == "---")
-    except StopIteration:
-        raise ConfigError(f"{index}: the frontmatter has no closing '---' line") from None
-    try:
-        data = yaml.load("\n".join(lines[1:end]), Loader=_UniqueKeyLoader)
+        data = yaml.load("\n".join(lines[marks[0] + 1 : marks[1]]), Loader=_UniqueKeyLoader)
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
-        at = f" line {where.line + 2}" if where else ""
+        at = f" line {where.line + marks[0] + 2}" if where else ""
         raise ConfigError(f"{index}:{at} is not YAML: {getattr(error, 'problem', error)}") from None
     if not isinstance(data, dict):
         raise ConfigError(f"{index}: the frontmatter is not a map with the key 'benchmarks'")
@@ -80,15 +80,7 @@ def _entry(index: Path, number: int, item: Any) -> Entry:
     try:
         return Entry.model_validate(item)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-")) or "entry"
-        message = first["msg"].removeprefix("Value error, ")
-        if first["type"] == "extra_forbidden":
-            message = "unknown key"
-        elif first["type"] == "missing":
-            message = "is missing"
-        more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-        raise ConfigError(f"{index}: {name}: {key}: {message}{more}", "see docs/reference/registry.md") from None
+        raise ConfigError(f"{index}: {name}: {complaint(error)}", "see docs/reference/registry.md") from None
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -97,9 +89,9 @@ class _UniqueKeyLoader(yaml.SafeLoader):
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
         for key_node, _ in node.value:
-            if key_node.value in seen:
+            if isinstance(key_node, yaml.ScalarNode) and key_node.value in seen:
                 raise yaml.constructor.ConstructorError(
                     None, None, f"the key {key_node.value!r} stands twice", key_node.start_mark
                 )
-            seen.add(key_node.value)
+            seen.add(str(key_node.value))
         return super().construct_mapping(node, deep)

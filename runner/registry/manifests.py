@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from runner.errors import ConfigError
 from runner.registry.benchmark import Benchmark
+from runner.schema.base import complaint
 from runner.schema.manifests import PatchEntry, PatchManifest, SolutionManifest, ExpectedTests
 
 M = TypeVar("M", bound=BaseModel)
@@ -50,7 +51,4 @@ def read_manifest(path: Path, model: type[M]) -> M:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not YAML: {error}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        said = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
-        key = ".".join(map(str, first["loc"])) or "file"
-        raise ConfigError(f"{path}: {key}: {said}", "see docs/reference/registry.md") from None
+        raise ConfigError(f"{path}: {complaint(error)}", "see docs/reference/registry.md") from None

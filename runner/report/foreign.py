@@ -23,7 +23,7 @@ _NEEDED = ("date", "model", "outcome")
 _NOTE = re.compile(r"\s*\[\^[^\]]+\]")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2})?")
 _OUTCOME = re.compile(r"pass|fail@M\d+|invalid|cancelled")
-_NOT_STATED = ("", "-", "n/a")
+_NOT_STATED = ("", "-", "–", "—", "n/a", "N/A", "None")
 
 
 @dataclass(frozen=True)
@@ -41,17 +41,23 @@ class ForeignRow:
 def read_rows(text: str) -> list[ForeignRow]:
     """Every row of every history table in a markdown text.
 
-    A table begins with a line that names its columns; rows without one are read by the seed's own columns. Raises
-    ConfigError naming the line for a row with too few or too many cells, no date, or an unknown outcome.
+    A table begins with a line that names its columns; rows without one are read by the seed's own columns, and tables
+    of something else are left out. Raises ConfigError naming the line for a row with too few or too many cells, no
+    date, or an unknown outcome.
     """
     rows: list[ForeignRow] = []
     columns: Sequence[str] = SEED_COLUMNS
-    for number, cells in _table_lines(text):
-        if all(re.fullmatch(r":?-+:?", cell) for cell in cells):
-            continue
+    lines = dict(_table_lines(text))
+    other = -1  # the last line of a table of something else
+    for number, cells in lines.items():
         names = [_OLD_NAMES.get(cell.lower(), cell.lower()) for cell in cells]
         if "date" in names and "model" in names:
             columns = _columns(number, names)
+            continue
+        if other == number - 1 or (not _is_rule(cells) and _is_rule(lines.get(number + 1, ["?"]))):
+            other = number
+            continue
+        if _is_rule(cells):
             continue
         if len(cells) != len(columns):
             raise ConfigError(f"line {number} has {len(cells)} cells, its table has {len(columns)} columns")
@@ -61,12 +67,18 @@ def read_rows(text: str) -> list[ForeignRow]:
     return rows
 
 
+def _is_rule(cells: Sequence[str]) -> bool:
+    """The line of dashes below a table's head."""
+    return all(re.fullmatch(r":?-+:?", cell) for cell in cells)
+
+
 def _table_lines(text: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()
-        if stripped.startswith("|") and stripped.endswith("|") and len(stripped) > 1:
-            # A pipe inside a cell is written \|, as every table of ours writes it.
-            parts = re.split(r"(?<!\\)\|", stripped[1:-1])
+        if stripped.startswith("|") and len(stripped) > 1:
+            # A pipe inside a cell is written \|, as every table of ours writes it; the last one may be missing.
+            whole = stripped if re.search(r"(?<!\\)\|$", stripped) else stripped + "|"
+            parts = re.split(r"(?<!\\)\|", whole[1:-1])
             yield number, [part.strip().replace("\\|", "|") for part in parts]
 
 

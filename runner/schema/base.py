@@ -6,13 +6,23 @@ import hashlib
 import json
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 
 class Strict(BaseModel):
     """A frozen model that refuses unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+def complaint(error: ValidationError) -> str:
+    """What is wrong with a document, in words for its author: the key and the first of the complaints."""
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
+    said = {"extra_forbidden": "unknown key", "missing": "is missing"}.get(first["type"])
+    said = said or first["msg"].removeprefix("Value error, ")
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{key}: {said}{more}" if key else f"{said}{more}"
 
 
 def canonical(value: Any) -> str:

@@ -7,6 +7,7 @@ to the folder of ``index.md``; ``plan``, ``cases_dir``, ``unit_file`` and the sc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
@@ -180,6 +181,15 @@ class Mutations(Strict):
     first_kill: list[str] = []
     controls: list[Literal["baseline"]] = []
 
+    @field_validator("failure_pattern")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+        return pattern
+
 
 class Band(Strict):
     """Linear between ``full`` (all points) and ``zero`` (none)."""
@@ -188,6 +198,13 @@ class Band(Strict):
     zero: float
 
 
+GATES = ("scope", "milestones", "ci", "e2e", "determinism", "unit_deleted", "behaviour", "criterion")
+CODE_PARTS = {
+    "gates": GATES,
+    "prerequisites": GATES,
+    "corpus": ("mutation", "recall", "four_channel", "gaps", "wildcard"),
+    "criterion": ("cases",),
+}
 AGENTIC_PARTS = ("attempts", "rebaseline", "tool_discipline", "churn")
 PENALTIES = ("retry", "rebaseline", "malformed", "loop", "death")
 THRESHOLDS = ("wildcard", "churn")
@@ -225,8 +242,10 @@ class Weights(Strict):
 
     @model_validator(mode="after")
     def _known_names(self) -> Self:
-        named = (("agentic", self.agentic, AGENTIC_PARTS), ("penalties", self.penalties, PENALTIES),
-                 ("thresholds", self.thresholds, THRESHOLDS))  # fmt: skip
+        named: list[tuple[str, Mapping[str, object], tuple[str, ...]]]
+        named = [("code", self.code, tuple(CODE_PARTS)), ("agentic", self.agentic, AGENTIC_PARTS),
+                 ("penalties", self.penalties, PENALTIES), ("thresholds", self.thresholds, THRESHOLDS)]  # fmt: skip
+        named += [(f"code.{part}", given, CODE_PARTS.get(part, ())) for part, given in self.code.items()]
         for key, given, known in named:
             unknown = sorted(set(given) - set(known))
             if unknown:

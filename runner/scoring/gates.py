@@ -142,7 +142,8 @@ def _unit_deleted(branch: Branch, given: Given) -> Gate:
     entry = branch.kit.benchmark.entry
     if entry.unit_file is None:
         return _missing("unit_deleted", "unit_file")
-    present = branch.mirror.read(branch.head, entry.unit_file) is not None
+    path = entry.unit_file.encode()
+    present = any(f.path == path or f.path.startswith(path + b"/") for f in branch.mirror.tree(branch.head))
     hits = branch.mirror.grep(branch.head, entry.unit_grep, entry.unit_grep_exclude) if entry.unit_grep else []
     return Gate(
         id="unit_deleted",
@@ -158,7 +159,8 @@ def _behaviour(branch: Branch, given: Given) -> Gate:
     if entry.etalon_dir is None or entry.mutations is None or entry.cases_dir is None:
         return _missing("behaviour", "etalon_dir")
     cases = folder_cases(branch.kit.benchmark.path(entry.etalon_dir))
-    suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(branch.overlay), place=branch.place)
+    suite = Suite(branch.kit, branch.mirror, cases, branch.run_id, dict(branch.overlay), place=branch.place,
+                  baseline=branch.baseline)  # fmt: skip
     result = suite.run(branch.head)
     passed = result.ended == "green" and set(result.executed or entry.etalon_cases) == set(entry.etalon_cases)
     black_box = entry.command(entry.mutations.command).oracle

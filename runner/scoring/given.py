@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from runner.errors import ConfigError
+from runner.schema.base import complaint
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -19,7 +20,4 @@ def read_given(kind: type[_Model], path: Path) -> _Model:
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
-        raise ConfigError(f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}",
-                          "docs/reference/records.md shows the format") from None  # fmt: skip
+        raise ConfigError(f"{path}: {complaint(error)}", "docs/reference/records.md shows the format") from None

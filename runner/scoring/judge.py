@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from runner.errors import UsageError
-from runner.schema.base import digest
+from runner.schema.base import complaint, digest
 from runner.schema.mapping import VOTES_NEEDED, Vote
 from runner.scoring.review import same_model
 
@@ -56,7 +56,7 @@ def read_vote(text: str, by: str, wanted: Sequence[str], found: Sequence[str]) -
     try:
         vote = Vote.model_validate({"by": by, "mapping": json.loads(text[start : end + 1]).get("mapping")})
     except ValidationError as error:
-        return None, error.errors()[0]["msg"].removeprefix("Value error, ")
+        return None, complaint(error)
     except (ValueError, RecursionError):
         return None, "the answer holds no JSON object"
     if set(vote.mapping) != set(wanted):

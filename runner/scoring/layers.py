@@ -17,20 +17,23 @@ from runner.scoring.branch import Branch
 from runner.scoring.code import Corpus
 from runner.scoring.corpus import Recall, form_of, recall_of
 from runner.scoring.mutations import Mutant, Sweep, Sweeper
-from runner.scoring.patches import patch_set, reference_commit
+from runner.scoring.patches import fits, patch_set, reference_commit
 from runner.scoring.readers import Case, reader
 from runner.scoring.suite import Cases, Suite, SuiteResult, cases_of
 
 
 @dataclass(frozen=True)
 class CorpusResult:
-    """``sweep`` (over the faults) is null for a benchmark without mutations."""
+    """``sweep`` (over the faults) is null for a benchmark without mutations. ``unfit``: patches that fit no frozen
+    program; they are nobody's to kill.
+    """
 
     corpus: Corpus
     sweep: Sweep | None
     scores: list[Score]
     cases: list[Case]
     recall: Recall | None
+    unfit: frozenset[str] = frozenset()
 
 
 def measure_corpus(
@@ -43,33 +46,17 @@ def measure_corpus(
     faults: bool = True,
     run: bool = True,
 ) -> CorpusResult | None:
-    """The corpus of the branch's head, or null where the benchmark has none to measure."""
-    entry = branch.kit.benchmark.entry
-    if entry.cases_dir is None:
-        return None
-    cases = cases_of(branch.mirror, branch.head, entry.cases_dir)
-    return measure_cases(
-        branch, cases, announce, side_by_side, mapping=mapping, whole=whole, faults=faults, run=run
-    )  # fmt: skip
+    """The corpus of the branch's head, or null where the benchmark has none to measure.
 
-
-def measure_cases(
-    branch: Branch,
-    cases: Cases,
-    announce: Callable[[str], None],
-    side_by_side: int,
-    *,
-    mapping: CaseMapping | None = None,
-    whole: bool = False,
-    faults: bool = True,
-    run: bool = True,
-) -> CorpusResult:
-    """The same for any set of cases (a graded corpus of the benchmark's own). ``mapping``: a judge's votes, for recall
-    that nothing better can measure; ``whole``: every case on every mutant; without ``faults`` only the probes are
-    judged, without ``run`` nothing is run and the form and names of the cases are all that is measured.
+    ``mapping``: a judge's votes, for recall that nothing better can measure; ``whole``: every case on every mutant;
+    without ``faults`` only the probes are judged, without ``run`` nothing is run and the form and names of the cases
+    are all that is measured.
     """
     benchmark = branch.kit.benchmark
     entry = benchmark.entry
+    if entry.cases_dir is None:
+        return None
+    cases = cases_of(branch.mirror, branch.head, entry.cases_dir)
     read = reader(entry.case_reader)
     files = {name.decode("utf-8", "backslashreplace"): c for name, (_, c) in cases.items()}
     sweep = None
@@ -85,10 +72,11 @@ def measure_cases(
     probe_names = {p.name for p in patch_set(benchmark, entry.probes_dir)}
     on_probes, on_faults = _split(sweep, probe_names)
     recall = _recall(benchmark, found, on_probes, mapping)
-    total = len(patch_set(benchmark, entry.mutations_dir))  # one that the contestant's edits broke stays in it
+    unfit = _unfit(branch, on_faults)
+    total = len(patch_set(benchmark, entry.mutations_dir)) - len(unfit)  # one that the contestant's edits broke stays
     corpus = Corpus(form, recall.tally if recall else None, (on_faults.killed, total) if total else None, unusable)
     scores = [_corpus_score(corpus, recall), _mutation_score(on_faults, total, unusable)]
-    return CorpusResult(corpus, on_faults, scores, found, recall)
+    return CorpusResult(corpus, on_faults, scores, found, recall, unfit)
 
 
 def _recall(
@@ -122,9 +110,22 @@ def _sweep(
         place = branch.place
         if place is None:
             place = stack.enter_context(Bays(branch.kit, mirror, branch.run_id, side_by_side)).run
-        suite = Suite(branch.kit, mirror, cases, branch.run_id, place=place)
+        own = branch.baseline if target == "branch" else None
+        suite = Suite(branch.kit, mirror, cases, branch.run_id, place=place, baseline=own)
         sweeper = Sweeper(suite, program, target == "branch", side_by_side, announce)
         return sweeper.sweep(patches, patch_set(benchmark, entry.placebos_dir), controls, whole=whole)
+
+
+def _unfit(branch: Branch, sweep: Sweep) -> frozenset[str]:
+    """Faults that fit neither the branch's program nor a frozen one: not the contestant's edits broke them."""
+    lost = {m.name for m in sweep.mutants if m.verdict == "not-applicable"}
+    benchmark, mirror = branch.kit.benchmark, branch.mirror
+    frozen = {branch.baseline, reference_commit(benchmark, mirror, branch.baseline)} if lost else set()
+    return frozenset(
+        patch.name
+        for patch in patch_set(benchmark, benchmark.entry.mutations_dir)
+        if patch.name in lost and not any(fits(mirror, program, patch) for program in frozen)
+    )
 
 
 def _split(sweep: Sweep, probes: set[str]) -> tuple[Sweep, Sweep]:

@@ -71,7 +71,8 @@ class Sweep:
 
 
 def _named(result: SuiteResult) -> str:
-    return f" ({', '.join(result.failed[:5])})" if result.failed else ""
+    said = ", ".join(result.failed[:5]) or (result.detail if result.ended == "invalid" else "")
+    return f" ({said})" if said else ""
 
 
 @dataclass(frozen=True)

@@ -58,6 +58,15 @@ def mutant(mirror: Mirror, program: str, patch: Patch) -> str:
     return mirror.once(key, lambda: mirror.retree(program, _patched(mirror, program, content, patch.name)))
 
 
+def fits(mirror: Mirror, program: str, patch: Patch) -> bool:
+    """Whether it applies to that program, and changes something."""
+    try:
+        mutant(mirror, program, patch)
+    except PatchFails:
+        return False
+    return True
+
+
 def _patched(mirror: Mirror, commit: str, patch: bytes, message: str, *way: str) -> str:
     with mirror.scratch_index() as index:
         more = {"GIT_INDEX_FILE": str(index)}

@@ -78,7 +78,8 @@ def _statuses(branch: Branch) -> dict[str, str | None]:
 
 
 def _status(page: bytes) -> str | None:
-    match = re.match(r"---\n(.*?)\n---\n", page.decode("utf-8", "replace"), re.DOTALL)
+    text = page.decode("utf-8-sig", "replace").replace("\r\n", "\n")
+    match = re.match(r"---\n(.*?)\n---(?:\n|$)", text, re.DOTALL)
     if match is None:
         return None
     # One line, not a YAML document: a page is the contestant's, and parsers of deep nesting can be made to fail.

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from runner.errors import ConfigError
 from runner.repo import Mirror
 from runner.schema.arm import Arm
-from runner.schema.base import digest
+from runner.schema.base import complaint, digest
 from runner.schema.cell import Cell
 from runner.schema.review import CRITERIA, REVIEWERS_NEEDED, Answer, Finding, Review, ReviewImport, ReviewRecord
 from runner.schema.score import Score
@@ -101,8 +101,7 @@ def read_answer(text: str, places: Places) -> tuple[Answer | None, str | None]:
     try:
         answer = Answer.model_validate_json(text[start : end + 1])
     except ValidationError as error:
-        first = error.errors()[0]
-        return None, f"{'.'.join(map(str, first['loc'])) or 'answer'}: {first['msg']}"
+        return None, complaint(error)
     bare = next((c for c in CRITERIA if not any(f.criterion == c for f in answer.findings)), None)
     if bare is not None:
         return None, f"the grade for {bare} cites no place"

@@ -1,4 +1,4 @@
-"""Gate ``scope``: every path that the whole range baseline..head touches lies inside the allowlist."""
+"""Gate ``scope``: every path that differs between baseline and head lies inside the allowlist."""
 
 from __future__ import annotations
 

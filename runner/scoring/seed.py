@@ -162,8 +162,8 @@ def _ratio(part: int, whole: int) -> float | None:
 
 
 def mutations_document(benchmark: Benchmark, result: CorpusResult) -> Document:
-    """One line per patch, in the order of names. ``total`` is every patch: one that does not apply or was not judged
-    stays in it. Added: ``invalid``, ``control``, ``unusable``.
+    """One line per patch, in the order of names. ``total`` is every patch that fits a frozen program: one that no
+    longer applies or was not judged stays in it. Added: ``invalid``, ``unfit``, ``control``, ``unusable``.
     """
     entry, sweep = benchmark.entry, result.sweep
     if sweep is None or entry.mutations is None:
@@ -174,8 +174,11 @@ def mutations_document(benchmark: Benchmark, result: CorpusResult) -> Document:
     unusable = result.corpus.unusable
     judged = {mutant.name: mutant for mutant in sweep.mutants}
     lines = [_patch(judged.get(name), name, unusable) for name in names]
+    for name, line in zip(names, lines, strict=True):
+        if name in result.unfit:
+            line["evidence"] += "; nor to a frozen program, so it does not count"
     verdicts = [line["verdict"] for line in lines]
-    killed, total = verdicts.count("killed"), len(names)
+    killed, total = verdicts.count("killed"), len(names) - len(result.unfit)
     return {
         "command": shown(entry.command(entry.mutations.command)),
         "patch_count": len(names),
@@ -183,6 +186,7 @@ def mutations_document(benchmark: Benchmark, result: CorpusResult) -> Document:
         "survived": verdicts.count("survived"),
         "not_applicable": verdicts.count("not-applicable"),
         "invalid": sum(v in ("invalid", "timeout") for v in verdicts),
+        "unfit": sorted(f"{name}.patch" for name in result.unfit),
         "total": total,
         "kill_rate": f"{killed}/{total}",
         "kill_rate_pct": _pct(killed, total),
@@ -208,10 +212,29 @@ def _patch(mutant: Mutant | None, name: str, unusable: str | None) -> Document:
 # -- back into what the fold takes
 
 
+def recounted(corpus: Document) -> Document:
+    """The document with a source that fits its counts: matches beyond those that it lists were added by a judge,
+    whoever wrote them in. Anything that is no corpus document comes back as it is.
+    """
+    try:
+        aggregate = corpus["aggregate"]
+        recall, gaps = dict(aggregate["recall"]), dict(aggregate["gaps"])
+        added = recall["matched"] - (recall["total"] - len(recall["unmatched_etalon"]))
+        if added > 0:
+            by = recall.get("source", "exact names").removesuffix(" + judge")
+            recall |= {"source": f"{by} + judge", "pct": _pct(recall["matched"], recall["total"]),
+                       "judged": [*recall.get("judged", []), *["by hand"] * added]}  # fmt: skip
+            more = max(0, gaps["matched"] - (gaps["total"] - len(gaps["unmatched"])))
+            gaps["judged"] = gaps.get("judged", 0) + more
+    except (KeyError, TypeError, AttributeError):
+        return corpus
+    return {**corpus, "aggregate": {**aggregate, "recall": recall, "gaps": gaps}}
+
+
 def corpus_from(corpus: Document, mutations: Document | None) -> Corpus:
     """Figures of such documents, whoever wrote them (a judge may have raised the counts of recall).
 
-    Of a kill only what names a case is believed, and every patch of the set stays in the denominator. Raises
+    Of a kill only what names a case is believed, and every patch that fits a frozen program counts. Raises
     ConfigError where a document is none.
     """
     try:
@@ -229,7 +252,7 @@ def corpus_from(corpus: Document, mutations: Document | None) -> Corpus:
         unusable = corpus.get("unusable")
         if mutations is not None:
             named = [p for p in mutations["patches"] if p["verdict"] == "killed" and p["killed_by"]]
-            kills = (len(named), int(mutations["patch_count"]))
+            kills = (len(named), int(mutations["patch_count"]) - len(mutations.get("unfit", [])))
             unusable = unusable or mutations.get("unusable")
     except (KeyError, TypeError, ValueError) as error:
         raise ConfigError(f"the corpus or mutations document cannot be used: {error!r}", "make it with bench-score") \

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from runner.errors import ConfigError
-from runner.lab.check import Check, CheckResult, Place, SetupFails, run_check
+from runner.lab.check import CannotBegin, Check, CheckResult, NotThere, Place, run_check
 from runner.lab.junit import read_junit
 from runner.lab.kit import Kit
 from runner.lab.text import one_line
@@ -53,8 +53,8 @@ def folder_cases(folder: Path) -> Cases:
 class Suite:
     """``cases`` laid over ``program`` (a commit of the mirror), run by the registry's mutation command.
 
-    ``protected``: further files laid over it, where the program is a contestant's own. ``place``: where a check is run
-    (default: in a pod of its own).
+    ``place``: where a check is run (default: in a pod of its own). Where the program is a contestant's own:
+    ``protected``, further files laid over it, and ``baseline``, on which a command that is not there has to be.
     """
 
     kit: Kit
@@ -63,6 +63,7 @@ class Suite:
     run_id: str
     protected: Overlay = field(default_factory=dict)
     place: Place | None = None
+    baseline: str | None = None
 
     def run(self, program: str, *, first_kill: bool = False, repeat: int = 0) -> SuiteResult:
         """``first_kill`` stops at the first case that fails, where the registry says how.
@@ -85,7 +86,11 @@ class Suite:
         place = self.place or (lambda check: run_check(self.kit, self.mirror, check, run_id=self.run_id))
         try:
             result = place(check)
-        except SetupFails as error:  # it is proven on the baseline, before anything of a contestant's is judged
+        except CannotBegin as error:  # a setup is proven on the baseline, before anything of a contestant's is judged
+            if isinstance(error, NotThere):
+                if self.baseline is None:
+                    raise
+                place(replace(check, commit=self.baseline))  # raises where it is not there either
             result = error.result
         return judge(result, entry.mutations)
 

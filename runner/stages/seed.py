@@ -103,6 +103,7 @@ def _layers(branch: Branch, given: Given, log: Log) -> Layers:
         made.setdefault("corpus", seed.corpus_document(result))
         if wants_mutations:
             made.setdefault("mutations", seed.mutations_document(branch.kit.benchmark, result))
+    made["corpus"] = seed.recounted(made["corpus"])
     gates = seed.gates_from(made["gates"])
     milestones = next((gate for gate in gates.gates if gate.id == "milestones"), None)
     if milestones is None or milestones.passed is None:

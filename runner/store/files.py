@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from runner.errors import DiskFull, Interrupted, RigError
-from runner.schema.base import canonical
+from runner.schema.base import canonical, complaint
 
 M = TypeVar("M", bound=BaseModel)
 _LOCK_S = 0.1
@@ -49,8 +49,7 @@ def read_record(path: Path, model: type[M]) -> M:
     except FileNotFoundError:
         raise RigError(f"{path} is not there") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        raise RigError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise RigError(f"{path}: {complaint(error)}") from None
 
 
 def append_line(path: Path, record: BaseModel | dict[str, Any]) -> None:
@@ -92,7 +91,7 @@ def read_lines(path: Path, model: type[M]) -> list[M]:
         try:
             found.append(model.model_validate_json(line))
         except ValidationError as error:
-            raise RigError(f"{path}: line {number} is broken: {error.errors()[0]['msg']}") from None
+            raise RigError(f"{path}: line {number} is broken: {complaint(error)}") from None
     return found
 
 

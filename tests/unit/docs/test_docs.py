@@ -207,7 +207,8 @@ LINES = """
     sprint scoring report
     lab events
     harness gateway sandbox
-    registry store repo prices
+    registry repo prices
+    store
     hostgit archive
     schema errors
 """

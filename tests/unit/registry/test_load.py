@@ -58,6 +58,7 @@ def test_a_small_entry_gets_the_seeds_defaults(tmp_path: Path, entry: Entry) -> 
         ({"history_columns": ["date", "mood"]}, "unknown column 'mood'"),
         ({"limits": {"memory_mb": 1}}, "limits.memory_mb"),
         ({"baseline": None}, "baseline"),
+        ({"mutations": {"command": "ci", "failure_pattern": "("}}, r"mutations.failure_pattern: '\(' is no regular"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, entry: Entry, change: Entry, said: str) -> None:
@@ -88,11 +89,22 @@ def test_an_id_used_twice_is_refused(tmp_path: Path, entry: Entry) -> None:
         ("- 1\n", "is not a map"),
         ("extra: 1\nbenchmarks: []\n", "unknown key 'extra'"),
         ("benchmarks:\n- id: a\n  id: b\n", "stands twice"),
+        ("benchmarks:\n- ? [a, b]\n  : c\n", "line 3 is not YAML: found unhashable key"),
     ],
 )
 def test_a_broken_file_is_one_sentence(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigError, match=said):
         read_entries(write(tmp_path, text=text))
+
+
+@pytest.mark.parametrize("before", ["\ufeff", "\n\n"])
+def test_a_mark_or_empty_lines_before_the_first_line_do_not_count(tmp_path: Path, entry: Entry, before: str) -> None:
+    index = write(tmp_path, entry)
+    index.write_text(before + index.read_text(), encoding="utf-8", newline="\r\n")
+    assert list(read_entries(index)) == ["tiny"]
+    index.write_text("\n# no\n" + index.read_text(encoding="utf-8"))
+    with pytest.raises(ConfigError, match="the first line is not '---'"):
+        read_entries(index)
 
 
 def test_no_registry_says_which_option(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from runner.errors import ConfigError
 from runner.registry.benchmark import load_benchmark
-from runner.schema.entry import Weights
+from runner.schema.entry import GATES, Weights
+from runner.scoring import gates
 from tests.support.seedlike.clone import Clone, make_clone
 
 
@@ -61,11 +62,17 @@ def test_a_commit_that_yaml_reads_as_a_number_is_said(clone: Clone) -> None:
         ({"thresholds": {"churn": {"full": 4, "zero": 1.5}}}, "must lie below"),
         ({"penalties": {"retries": 10}}, "unknown name 'retries'"),
         ({"agentic": {"speed": 10}}, "unknown name 'speed'"),
+        ({"code": {"corpse": {"recall": 15}}}, "code: unknown name 'corpse'"),
+        ({"code": {"gates": {"lint": 4}}}, "code.gates: unknown name 'lint'"),
     ],
 )
 def test_a_weight_that_nothing_reads_is_refused(keys: dict[str, object], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         Weights.model_validate(keys)
+
+
+def test_every_gate_may_be_weighed() -> None:
+    assert tuple(gates.GATES) == GATES
 
 
 def test_two_pages_of_one_milestone(clone: Clone, tmp_path: Path) -> None:

@@ -52,6 +52,18 @@ def test_every_published_row_is_kept_to_the_letter(tmp_path: Path) -> None:
     assert import_table(table, "calc", History(tmp_path)).known == len(ROWS)  # once, however often
 
 
+def test_tables_of_something_else_are_left_out_and_no_row_in_silence() -> None:
+    other = "| column | meaning |\n| --- | --- |\n| date | when |\n| model | which |\n\n"
+    head = "| date | model | effort | outcome | comment |\n| --- | --- | --- | --- | --- |\n"
+    row = "| 2026-08-14 18:39 | m | None | pass | it is \\|"
+    (found,) = read_rows(f"{other}{head}{row}\n\n{other}")
+    assert found.line == 8
+    assert found.cells["comment"] == "it is |"
+    assert found.stated("effort") is None
+    with pytest.raises(ConfigError, match="line 3 has 2 cells, its table has 5 columns"):
+        read_rows(f"{head}| 2026-08-14 18:39 | m\n")
+
+
 def test_older_tables_footnotes_and_escaped_pipes() -> None:
     first, second = read_rows(OLD)
     assert (first.cells["outcome"], first.stated("outcome")) == ("fail@M01 [^1]", "fail@M01")
