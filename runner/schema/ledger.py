@@ -66,6 +66,8 @@ class LedgerLine(Strict):
     effort_wire: str | None = None
     sampling: str | None = None
     """Temperature and the like as the request has them, as JSON with sorted keys."""
+    options_sha256: str | None = None
+    """Of all that the request says besides its conversation and its session's ids."""
     system_sha256: str | None = None
     """Of the request's system prompt, in the canonical form."""
     latency_ms: float

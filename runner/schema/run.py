@@ -110,7 +110,7 @@ class RunResult(Strict):
 
     @property
     def wire_arm_id(self) -> str | None:
-        """The arm that asks for what was really sent; null where nothing was seen on the wire."""
+        """What was really sent, as an id; null where nothing was seen on the wire."""
         return self.identity.wire_arm_id if self.identity else None
 
 
