@@ -86,7 +86,9 @@ class Arms:
         layer = draft.harness.layer
         laid = add_agent(kit, layer, log) if layer else kit
         own = replace(laid, benchmark=replace(self._benchmark, entry=entry))
-        caps = _caps(limits, draft.provider, draft.arm.model)
+        caps = caps_of(limits, draft.provider, draft.arm.model)
+        if caps.usd is None:
+            log(f"{draft.arm.label}: its price is not known, so limits in USD do not hold")
         contestant = AgentContestant(
             self._gateway, draft.harness, draft.provider, draft.arm, caps,
             tools=entry.provider_tools, egress=entry.egress,
@@ -97,7 +99,7 @@ class Arms:
         return Job(own, order)
 
 
-def _caps(limits: Limits, provider: Provider, model: str) -> Caps:
+def caps_of(limits: Limits, provider: Provider, model: str) -> Caps:
     """A cap in USD only where the price is known; elsewhere it could not hold, and the others bound the run."""
     priced = price_is_known(provider, model)
     return Caps(
@@ -110,6 +112,8 @@ def _caps(limits: Limits, provider: Provider, model: str) -> Caps:
         attempt=Caps(
             requests=limits.attempt_requests,
             tokens=limits.attempt_tokens,
+            input_tokens=limits.attempt_input_tokens,
+            output_tokens=limits.attempt_output_tokens,
             usd=limits.attempt_usd if priced else None,
         ),
     )
