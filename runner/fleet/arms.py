@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -11,6 +12,7 @@ from runner.errors import UsageError
 from runner.fleet.queue import Job
 from runner.gateway.client import Gateway
 from runner.gateway.limits import Caps
+from runner.gateway.local import look
 from runner.gateway.providers import Provider, Providers, load_providers, price_is_known, providers_file
 from runner.harness import known
 from runner.harness.base import Harness, Request
@@ -95,7 +97,11 @@ class Arms:
         )  # fmt: skip
         options = draft.provider.models.get(draft.arm.model)
         seen = contamination(draft.arm.model, entry.published, options.released if options else None)
-        order = Order(draft.arm, sample, contestant, contamination=seen, log_format=draft.harness.log_format)
+        server = look(draft.provider, draft.arm.model, os.environ) if draft.provider.local else None
+        order = Order(
+            draft.arm, sample, contestant, contamination=seen, log_format=draft.harness.log_format,
+            pinned=draft.provider.pinned(draft.arm.model), server=None if server is None else asdict(server),
+        )  # fmt: skip
         return Job(own, order)
 
 

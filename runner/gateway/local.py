@@ -166,7 +166,7 @@ def _list(value: Any) -> list[dict[str, Any]]:
 
 def _text(value: Any, key: str) -> str | None:
     found = _object(value).get(key)
-    return found if isinstance(found, str) and found else None
+    return " ".join(found.split())[:200] or None if isinstance(found, str) else None
 
 
 def _whole(value: Any, key: str) -> int | None:
