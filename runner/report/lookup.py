@@ -46,6 +46,7 @@ def arms_of(records: Sequence[HistoryRecord]) -> list[dict[str, Any]]:
             {
                 "benchmark": first.benchmark,
                 "arm": first.arm_id,
+                "sent": next((m.wire_arm_id for m in members if m.wire_arm_id), "-"),
                 "model": arm.label,
                 "harness": f"{arm.harness} {arm.harness_version}",
                 "effort": " = ".join(dict.fromkeys(m.cells.get("effort", m.arm.effort) for m in members)),
