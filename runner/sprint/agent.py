@@ -221,7 +221,7 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
             return Work("provider", counted=False, cause="provider", detail=detail)
         if spoke:  # its model could be reached: what the contestant left keeps its agent from going on
             return Work("done", cause="model", detail=f"the agent asked its model nothing this time ({_how(done)})")
-        detail = f"the agent asked no model ({_how(done)}){': ' + last_words if last_words else ''}"
+        detail = f"{_unheard(totals)} ({_how(done)}){': ' + last_words if last_words else ''}"
         return Work("rig", counted=False, cause="rig", detail=detail)
     if done.oom:
         return Work("killed", cause="model", detail="the sandbox's memory was used up")
@@ -230,6 +230,16 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
     if totals.context_death:
         return Work("context", cause="context", detail="the conversation no longer fitted the model's context")
     return Work("done")
+
+
+def _unheard(totals: LedgerTotals) -> str:
+    """Why nothing that the agent asked came to its model."""
+    if totals.tools_refused:
+        tools = ", ".join(totals.tools_refused)
+        return f"its requests were refused: the provider would execute {tools}, which provider_tools does not allow"
+    if totals.refused:
+        return f"the gateway refused all of its {totals.refused} requests, and its ledger says why"
+    return "the agent asked no model"
 
 
 def _how(done: ExecResult) -> str:
