@@ -93,9 +93,10 @@ def _ladder(provider: Provider, name: str, harness: str | None, home: Path, *, q
     from runner.lab.prepare import agent_image
     from runner.sandbox.engine import connect
 
-    agent = known.harness(harness or known.DEFAULT)
+    agent = known.harness(harness or known.DEFAULT, home)
     if agent.layer is None:
-        raise UsageError(f"{agent.name} has no image of its own to draw its ladder in", "give it one under layer")
+        why = f"{agent.name} has no image of its own to draw its ladder in"
+        raise UsageError(why, "give it an `image` in harnesses.yaml")
     efforts = levels(agent, provider, name)
     with connect() as engine:
         image, trusted = agent_image(engine, agent.layer, lambda line: typer.echo(line, err=True))
