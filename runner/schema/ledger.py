@@ -98,6 +98,7 @@ class LedgerTotals(Strict):
     schema_: Literal["bench/ledger-totals/1"] = "bench/ledger-totals/1"
     requests: int = 0
     answered: int = 0
+    """As ``errors``, ``cut`` and ``abandoned``: requests that make a model answer; a list of models is none."""
     errors: int = 0
     cut: int = 0
     abandoned: int = 0
