@@ -204,6 +204,7 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
     An attempt without a single answer is no attempt: provider or rig, never the model. But where the model ``spoke``
     earlier in the run, an answer still under way when the time is up is the time's doing.
     """
+    stopped = f"stopped after {task.wall_s:.0f} s ({task.limit})"
     if task.cancel.is_set():
         return Work("cancelled", counted=False, cause="cancelled", detail="the run was stopped")
     if totals.provider_fault:  # before the cap: an agent that storms a dead provider ends by reaching it
@@ -215,7 +216,7 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
                     "but answered the runner's own")  # fmt: skip
     if not totals.answered and not totals.cut:
         if totals.abandoned and spoke:
-            return Work("timeout", cause="timeout", detail=f"stopped after {task.wall_s:.0f} s, an answer under way")
+            return Work("timeout", cause="timeout", detail=f"{stopped}, an answer under way")
         if totals.abandoned:
             detail = f"no answer came from the model within the attempt's {task.wall_s:.0f} s"
             return Work("provider", counted=False, cause="provider", detail=detail)
@@ -226,7 +227,7 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
     if done.oom:
         return Work("killed", cause="model", detail="the sandbox's memory was used up")
     if done.timed_out:
-        return Work("timeout", cause="timeout", detail=f"stopped after {task.wall_s:.0f} s")
+        return Work("timeout", cause="timeout", detail=stopped)
     if totals.context_death:
         return Work("context", cause="context", detail="the conversation no longer fitted the model's context")
     return Work("done")
