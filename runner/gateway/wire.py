@@ -113,7 +113,7 @@ def read_request(wire: Wire, body: bytes, encoding: str | None, pinned: Mapping[
         effort_of(sent),
         with_fields(plain, data, fields) if fields else body,
         "; ".join(notes) or None,
-        provider_tools(wire, data),
+        provider_tools(wire, sent),
         data,
         sent,
     )

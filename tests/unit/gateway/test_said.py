@@ -44,3 +44,8 @@ def test_a_pinned_option_is_what_was_sent() -> None:
 def test_options_are_all_but_the_conversation_and_the_session(other: dict[str, Any], same: bool) -> None:
     assert (line({**PLAIN, **other}).options_sha256 == line(PLAIN).options_sha256) is same
     assert (options_of({**PLAIN, **other}) == options_of(PLAIN)) is same
+
+
+def test_a_pinned_option_lets_no_tool_of_the_providers_in() -> None:
+    asked = read_request("chat", json.dumps(PLAIN).encode(), None, {"plugins": [{"id": "web"}], "provider": {}})
+    assert asked.tools == ["web_search"]
