@@ -24,7 +24,7 @@ def doctor(
     registry: Registry = DEFAULT_REGISTRY,
     json: Json = False,
 ) -> None:
-    """Check every precondition and say how to mend it. Exit code 2 where something is missing that a run needs."""
+    """Check every precondition and say how to mend it. Exit code 2 where something is to be mended."""
     from runner.cli.output import print_document, print_table
     from runner.doctor import run_checks
     from runner.errors import UsageError
@@ -49,7 +49,8 @@ def doctor(
             found["efforts"] = _ladder(provider, name, harness, home, quiet=json)
     if json:
         print_document(found if model is not None else found["checks"])
-    raise typer.Exit(0 if all(c.ok for c in checks) else 2)
+    whole = found.get("model", {}).get("long_prompt", {}).get("ok", True)
+    raise typer.Exit(0 if whole and all(c.ok for c in checks) else 2)
 
 
 def _ask(provider: Provider, name: str, *, quiet: bool) -> dict[str, Any]:
@@ -72,9 +73,9 @@ def _ask(provider: Provider, name: str, *, quiet: bool) -> dict[str, Any]:
         local = look(provider, name, os.environ)
         found["server"] = None if local is None else asdict(local)
         lines.append("the server says nothing about itself" if local is None else f"served by {local.words()}")
-        long = long_prompt(provider, name)
-        found["long_prompt"] = asdict(long)
-        lines.append(long.detail if long.verdict == "whole" else f"MEND: {long.detail}: correct context_window")
+        long = long_prompt(provider, name, holds=None if local is None else local.context)
+        found["long_prompt"] = {**asdict(long), "ok": long.ok}
+        lines.append(long.detail if long.ok else f"MEND: {long.detail}: correct context_window in providers.yaml")
     for line in lines if not quiet else []:
         typer.echo(f"{provider.name}/{name}: {line}")
     return found
@@ -86,24 +87,26 @@ def _ladder(provider: Provider, name: str, harness: str | None, home: Path, *, q
     from dataclasses import asdict
 
     from runner.cli.output import print_table
-    from runner.doctor.ladder import draw
+    from runner.doctor.ladder import draw, levels
     from runner.errors import UsageError
     from runner.harness import known
     from runner.lab.prepare import agent_image
     from runner.sandbox.engine import connect
 
-    agent = known.harness(harness or known.DEFAULT)
+    agent = known.harness(harness or known.DEFAULT, home)
     if agent.layer is None:
-        raise UsageError(f"{agent.name} has no image of its own to draw its ladder in", "give it one under layer")
+        why = f"{agent.name} has no image of its own to draw its ladder in"
+        raise UsageError(why, "give it an `image` in harnesses.yaml")
+    efforts = levels(agent, provider, name)
     with connect() as engine:
         image, trusted = agent_image(engine, agent.layer, lambda line: typer.echo(line, err=True))
-        rungs = draw(engine, image, trusted, agent, provider.for_model(name), name)
+        rungs = draw(engine, image, trusted, agent, provider.for_model(name), name, efforts)
     if not quiet:
         rows = [
             {
                 "effort": "(none asked)" if rung.effort == "unknown" else rung.effort,
-                "on the wire": rung.problem or text.dumps({k: v for k, v in rung.sent.items() if k != "model"}),
-                "": "" if rung.same_as is None else f"the same arm as {rung.same_as}",
+                "on the wire": rung.problem or text.dumps(rung.sent),
+                "": f"the same arm as {rung.same_as}" if rung.same_as else f"not {rung.unlike}" if rung.unlike else "",
             }
             for rung in rungs
         ]

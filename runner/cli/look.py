@@ -44,7 +44,7 @@ def list_runs(
 
 
 def _some(cells: dict[str, str]) -> dict[str, str]:
-    names = ["model", "provider", "outcome", "att", "code", "diff", "tokens", "cost", "time"]
+    names = ["model", "provider", "effort", "outcome", "att", "code", "diff", "tokens", "cost", "time"]
     return {name: cells.get(name, "-") for name in names}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -12,12 +11,15 @@ from rich.table import Table
 
 from runner.cli.output import wide_console
 from runner.registry.benchmark import Benchmark
+from runner.report.arms import by_arm
 from runner.report.row import row
 from runner.schema.base import canonical
 from runner.schema.run import RunResult
 from runner.store.rundir import find_run
 
-COLUMNS = ["model", "harness", "outcome", "att", "code", "agentic", "review", "diff", "tokens", "cost", "time"]
+COLUMNS = [
+    "model", "harness", "effort", "outcome", "att", "code", "agentic", "review", "diff", "tokens", "cost", "time",
+]  # fmt: skip
 
 
 def print_rows(benchmark: Benchmark, results: Sequence[RunResult], *, asked: int, as_json: bool) -> None:
@@ -35,11 +37,13 @@ def print_rows(benchmark: Benchmark, results: Sequence[RunResult], *, asked: int
         return
     console = wide_console()
     table = Table(title=benchmark.id, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    for column in COLUMNS:
-        table.add_column(column, overflow="fold", no_wrap=column not in ("tokens", "harness"))
+    asked_for = any(cells["effort"] not in ("-", "none") for cells in rows)
+    columns = [column for column in COLUMNS if column != "effort" or asked_for]
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column not in ("tokens", "harness", "effort"))
     for cells, result in zip(rows, results, strict=True):
         shown = dict(cells, model=result.arm.label)
-        table.add_row(*(shown[column] for column in COLUMNS), style=_style(result))
+        table.add_row(*(shown[column] for column in columns), style=_style(result))
     console.print(table)
     for text in remarks(results, asked):
         console.print(text, highlight=False, markup=False)
@@ -56,8 +60,7 @@ def remarks(results: Sequence[RunResult], asked: int) -> list[str]:
     if len(results) < asked:
         out.append(f"{asked - len(results)} of {asked} runs were not started.")
     models = [r for r in results if r.arm.role == "treatment" and r.outcome not in ("invalid", "cancelled")]
-    counts = Counter(r.wire_arm_id or r.arm_id for r in models)
-    if counts and min(counts.values()) < 4:
+    if models and min(map(len, by_arm(models))) < 4:
         out.append(
             "One sample shows what this arm did once, not what it does: identical runs differ by several points. "
             "Three samples describe, four and more per arm can decide: add --samples 4 (SAMPLES=4)."

@@ -12,6 +12,7 @@ from runner.gateway.wire import ANSWERS
 from runner.harness.summary import Claim
 from runner.harness.trace import Trace
 from runner.schema.arm import EFFORTS, Arm
+from runner.schema.base import digest
 from runner.schema.identity import Evidence, Facet, IdentityRecord, Normalized, Provenance, Said
 from runner.schema.ledger import LedgerLine
 from runner.schema.run import RunLock
@@ -53,7 +54,7 @@ def identify_run(
         effort_normalized=normalized(value),
         effort_provenance=provenance,
         effort_evidence=evidence,
-        wire_arm_id=_sent(arm, effort) if look.answers() else None,
+        wire_arm_id=_sent(arm, effort, look.answers()),
         mode=(facets["mode"].logged.value or arm.mode) if arm.mode == "unknown" else arm.mode,
         orchestration=arm.orchestration,
         delegation=arm.delegation,
@@ -77,11 +78,21 @@ def _effective(effort: Facet, asked_a_model: bool) -> tuple[str, Evidence | None
     return "unknown", None, "unknown"
 
 
-def _sent(arm: Arm, effort: Facet) -> str:
-    """The id of the arm that asks for what was sent. Silence is what an arm sends that asks for nothing."""
-    word = effort.on_wire.value or "unknown"
-    common = normalized(word)
-    return arm.model_copy(update={"effort": word if common == "unknown" else common}).arm_id
+def _sent(arm: Arm, effort: Facet, answers: Sequence[tuple[int, LedgerLine]]) -> str | None:
+    """The same for all arms that send the same: effort, and whatever options the first request with it has.
+
+    Silence is what an arm sends that asks for nothing. Where the agent takes its level for another than it sends
+    (Codex's ``ultra`` is ``max``, and leave to delegate), it does more than that word: then the level is both.
+    """
+    if not answers:
+        return None
+    sent = effort.on_wire.value
+    levels = [normalized(sent), normalized(effort.logged.value)]
+    word = sent if levels[0] == "unknown" else levels[0]
+    if "unknown" not in levels and levels[0] != levels[1]:
+        word = f"{levels[1]} as {levels[0]}"
+    options = next((line.options_sha256 for _, line in answers if line.effort_wire == sent), None)
+    return digest([arm.model_copy(update={"effort": word or "unknown"}).arm_id, options])[:12]
 
 
 def _helper(trace: Trace) -> Claim | None:

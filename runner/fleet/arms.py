@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -11,6 +12,7 @@ from runner.errors import UsageError
 from runner.fleet.queue import Job
 from runner.gateway.client import Gateway
 from runner.gateway.limits import Caps
+from runner.gateway.local import look
 from runner.gateway.providers import Provider, Providers, load_providers, price_is_known, providers_file
 from runner.harness import known
 from runner.harness.base import Harness, Request
@@ -86,18 +88,24 @@ class Arms:
         layer = draft.harness.layer
         laid = add_agent(kit, layer, log) if layer else kit
         own = replace(laid, benchmark=replace(self._benchmark, entry=entry))
-        caps = _caps(limits, draft.provider, draft.arm.model)
+        caps = caps_of(limits, draft.provider, draft.arm.model)
+        if caps.usd is None:
+            log(f"{draft.arm.label}: its price is not known, so limits in USD do not hold")
         contestant = AgentContestant(
             self._gateway, draft.harness, draft.provider, draft.arm, caps,
             tools=entry.provider_tools, egress=entry.egress,
         )  # fmt: skip
         options = draft.provider.models.get(draft.arm.model)
         seen = contamination(draft.arm.model, entry.published, options.released if options else None)
-        order = Order(draft.arm, sample, contestant, contamination=seen, log_format=draft.harness.log_format)
+        server = look(draft.provider, draft.arm.model, os.environ) if draft.provider.local else None
+        order = Order(
+            draft.arm, sample, contestant, contamination=seen, log_format=draft.harness.log_format,
+            pinned=draft.provider.pinned(draft.arm.model), server=None if server is None else asdict(server),
+        )  # fmt: skip
         return Job(own, order)
 
 
-def _caps(limits: Limits, provider: Provider, model: str) -> Caps:
+def caps_of(limits: Limits, provider: Provider, model: str) -> Caps:
     """A cap in USD only where the price is known; elsewhere it could not hold, and the others bound the run."""
     priced = price_is_known(provider, model)
     return Caps(
@@ -110,6 +118,8 @@ def _caps(limits: Limits, provider: Provider, model: str) -> Caps:
         attempt=Caps(
             requests=limits.attempt_requests,
             tokens=limits.attempt_tokens,
+            input_tokens=limits.attempt_input_tokens,
+            output_tokens=limits.attempt_output_tokens,
             usd=limits.attempt_usd if priced else None,
         ),
     )

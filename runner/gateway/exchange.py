@@ -9,7 +9,7 @@ from typing import Any
 
 from runner.gateway.answers import AnswerReader, Facts
 from runner.gateway.providers import Provider
-from runner.gateway.said import sampling_of, system_sha256
+from runner.gateway.said import options_sha256, sampling_of, system_sha256
 from runner.gateway.wire import ANSWERS, Asked, is_context_error
 from runner.prices import Price, price
 from runner.schema.ledger import LedgerLine, Outcome, Usage, Wire
@@ -133,8 +133,9 @@ class Exchange:
             price_usd=priced.usd,
             price_source=priced.source,
             effort_wire=self.asked.effort,
-            sampling=sampling_of(self.asked.data),
-            system_sha256=system_sha256(self.asked.data),
+            sampling=sampling_of(self.asked.sent),
+            options_sha256=options_sha256(self.asked.sent) if self.wire in ANSWERS else None,
+            system_sha256=system_sha256(self.asked.sent),
             latency_ms=round((now - self._started) * 1000, 3),
             first_byte_ms=None if self._first_byte is None else round((self._first_byte - self._started) * 1000, 3),
             request_bytes=self.request_bytes,

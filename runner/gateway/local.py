@@ -87,7 +87,8 @@ def _ollama(ask: Ask, model: str) -> Local | None:
         return None
     shown = _object(ask("/api/show", {"model": model}))
     details, info = _object(shown.get("details")), _object(shown.get("model_info"))
-    loaded = [one for one in _list(_object(ask("/api/ps", None)).get("models")) if one.get("model") == model]
+    running = _list(_object(ask("/api/ps", None)).get("models"))
+    loaded = [one for one in running if one.get("model") in (model, f"{model}:latest")]
     trained = next((v for k, v in info.items() if k.endswith(".context_length") and isinstance(v, int)), None)
     return Local(
         "Ollama",
@@ -165,7 +166,7 @@ def _list(value: Any) -> list[dict[str, Any]]:
 
 def _text(value: Any, key: str) -> str | None:
     found = _object(value).get(key)
-    return found if isinstance(found, str) and found else None
+    return " ".join(found.split())[:200] or None if isinstance(found, str) else None
 
 
 def _whole(value: Any, key: str) -> int | None:

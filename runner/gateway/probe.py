@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.errors import ProviderError, RigError
@@ -50,7 +50,8 @@ class Probe:
 class LongPrompt:
     """A long prompt: tokens that it must have been, and tokens that the server says it read (null: it said nothing).
 
-    ``verdict``: ``whole``, ``cut`` (in silence), ``refused`` (said that it does not fit) or ``unknown``.
+    ``verdict``: ``whole``, ``cut`` (in silence), ``refused`` (said that it does not fit), ``small`` (not cut, but the
+    server says that it holds less than is declared) or ``unknown``.
     """
 
     verdict: str
@@ -58,6 +59,11 @@ class LongPrompt:
     read: int | None
     declared: int
     detail: str
+
+    @property
+    def ok(self) -> bool:
+        """Nothing speaks against the declared context."""
+        return self.verdict in ("whole", "unknown")
 
 
 def probe(provider: Provider, model: str, *, timeout_s: float = PROBE_S, gateway: Gateway | None = None) -> Probe:
@@ -79,13 +85,27 @@ def probe(provider: Provider, model: str, *, timeout_s: float = PROBE_S, gateway
 
 
 def long_prompt(
-    provider: Provider, model: str, *, timeout_s: float = LONG_S, gateway: Gateway | None = None
+    provider: Provider,
+    model: str,
+    *,
+    holds: int | None = None,
+    timeout_s: float = LONG_S,
+    gateway: Gateway | None = None,
 ) -> LongPrompt:
     """Fill most of the context that the agents are told of. A server that reads fewer tokens has cut the rest.
 
+    ``holds``: tokens of context that the server itself says it has.
     The tokens of a word are measured with a short prompt of the same words first. Raises ProviderError where the
     model does not answer at all.
     """
+    found = _long_prompt(provider, model, timeout_s, gateway)
+    if found.ok and holds is not None and holds < found.declared:
+        detail = f"the server says that it holds {holds} tokens, though {found.declared} are declared"
+        return replace(found, verdict="small", detail=detail)
+    return found
+
+
+def _long_prompt(provider: Provider, model: str, timeout_s: float, gateway: Gateway | None) -> LongPrompt:
     declared = provider.for_model(model).context_window
     with _line_by_line(provider, model, timeout_s, gateway) as ask:
         few, many = (ask(_text(count), 8) for count in (SAMPLE_WORDS // 2, SAMPLE_WORDS))

@@ -1,8 +1,9 @@
-"""What a request says besides its question: how to sample, and under which system prompt."""
+"""What a request says besides its question: its options, how to sample, and under which system prompt."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +14,24 @@ _SAMPLING = frozenset([
     "max_tokens", "max_completion_tokens", "max_output_tokens",
 ])  # fmt: skip
 _SYSTEM = ("system", "developer")
+CONVERSATION = ("messages", "input", "system", "instructions", "tools")
+_SESSION = frozenset([
+    "model", "metadata", "client_metadata", "prompt_cache_key", "user", "safety_identifier", "stream", "stream_options",
+    "store", "include", "previous_response_id",
+])  # fmt: skip
+
+
+def options_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a request says besides its conversation and what is new in every session: all that an effort may be."""
+    return {name: value for name, value in sorted(data.items()) if name not in _SESSION and name not in CONVERSATION}
+
+
+def options_sha256(data: Mapping[str, Any]) -> str | None:
+    """Hash of ``options_of``; None where nothing was read, or it nests deeper than anybody can follow."""
+    try:
+        return digest(options_of(data)) if data else None
+    except (ValueError, RecursionError):
+        return None
 
 
 def sampling_of(data: dict[str, Any]) -> str | None:

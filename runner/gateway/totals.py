@@ -67,8 +67,7 @@ def add_up(lines: Iterable[LedgerLine], attempt: str | None = None, *, spoke: bo
         elif billable and reason is None:
             reason = line.price_source
     count = {
-        outcome: sum(line.outcome == outcome for line in passed)
-        for outcome in ("answered", "error", "cut", "abandoned")
+        outcome: sum(line.outcome == outcome for line in asked) for outcome in ("answered", "error", "cut", "abandoned")
     }
     if spoke is None:
         spoke = any(

@@ -49,7 +49,7 @@ class Asked:
 
     ``body`` is what goes upstream; ``note`` says what was changed in it. A body that was changed is never compressed,
     whatever it was before (``changed``). ``tools``: kinds of tools that the provider would execute. ``data``: the
-    request as it was read.
+    request as the agent made it; ``sent``: as it goes on, with the fields that were set.
     """
 
     model: str | None
@@ -59,6 +59,7 @@ class Asked:
     note: str | None = None
     tools: list[str] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict, repr=False)
+    sent: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def changed(self) -> bool:
@@ -105,14 +106,16 @@ def read_request(wire: Wire, body: bytes, encoding: str | None, pinned: Mapping[
         if data.get(name) != value:
             fields[name] = value
             notes.append(f"{name} pinned" if name not in data else f"{name} pinned in place of the agent's")
+    sent = {**data, **fields}
     return Asked(
         model if isinstance(model, str) else None,
         stream,
-        effort_of(data),
+        effort_of(sent),
         with_fields(plain, data, fields) if fields else body,
         "; ".join(notes) or None,
-        provider_tools(wire, data),
+        provider_tools(wire, sent),
         data,
+        sent,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from runner.report import format as fmt
+from runner.schema.base import canonical
 from runner.schema.identity import Said
 from runner.schema.run import RunLock, RunResult
 from runner.schema.score import Component, Composite, Gate, Score
@@ -84,6 +85,7 @@ def _reviews(result: RunResult, scores: Sequence[Score]) -> str:
 
 
 def _summary(lock: RunLock, result: RunResult) -> str:
+    server = ", ".join(f"{name} {value}" for name, value in (lock.server or {}).items() if value is not None)
     lines = [
         "## Summary",
         "",
@@ -98,6 +100,8 @@ def _summary(lock: RunLock, result: RunResult) -> str:
         + ", ".join(
             f"{n} `{i.tag}` ({i.id[7:19]}{', ' + i.source if i.source else ''})" for n, i in lock.images.items()
         ),
+        *([f"- set by the gateway in every request: `{canonical(lock.pinned)}`"] if lock.pinned else []),
+        *([f"- the model's own server said: {server}"] if server else []),
     ]
     return "\n".join(lines)
 

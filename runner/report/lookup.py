@@ -8,6 +8,7 @@ from typing import Any
 
 from runner.errors import ProofError, UsageError
 from runner.registry.load import read_entries, runs_folders
+from runner.report.arms import by_arm
 from runner.report.record import record_of
 from runner.report.standing import standing
 from runner.schema.entry import SEED_COLUMNS
@@ -34,30 +35,25 @@ def stored_run(registry: Path, name: str) -> RunDir:
 
 
 def arms_of(records: Sequence[HistoryRecord]) -> list[dict[str, Any]]:
-    """Counts per arm and benchmark; invalid runs are listed, never silently dropped. Levels that send the same are one
-    arm; a run in which nothing was sent counts with the other runs of what it asked for.
-    """
-    sent = {(r.benchmark, r.arm_id): r.same_arm for r in records if r.wire_arm_id}
-    groups: dict[tuple[str, str, str], list[HistoryRecord]] = {}
-    for record in records:
-        arm_id = record.wire_arm_id or sent.get((record.benchmark, record.arm_id), record.arm_id)
-        groups.setdefault((record.benchmark, arm_id, record.provenance), []).append(record)
+    """Counts per arm and benchmark; invalid runs are listed, never dropped; foreign rows are arms of their own."""
+    sources = [[r for r in records if r.foreign is foreign] for foreign in (False, True)]
     rows = []
-    for (benchmark, arm_id, provenance), members in groups.items():
-        arm = members[0].arm
+    for members in [group for source in sources for group in by_arm(source)]:
+        first, arm = members[0], members[0].arm
         valid = [m for m in members if m.outcome not in ("invalid", "cancelled")]
         passed = sum(m.outcome == "pass" for m in valid)
         rows.append(
             {
-                "benchmark": benchmark,
-                "arm": arm_id,
+                "benchmark": first.benchmark,
+                "arm": first.arm_id,
+                "sent": next((m.wire_arm_id for m in members if m.wire_arm_id), "-"),
                 "model": arm.label,
                 "harness": f"{arm.harness} {arm.harness_version}",
-                "effort": " = ".join(dict.fromkeys(m.arm.effort for m in members)),
+                "effort": " = ".join(dict.fromkeys(m.cells.get("effort", m.arm.effort) for m in members)),
                 "passed": f"{passed}/{len(valid)}",
                 "invalid": len([m for m in members if m.outcome == "invalid"]),
                 "cancelled": len([m for m in members if m.outcome == "cancelled"]),
-                "source": source_word(provenance),
+                "source": source_word(first.provenance),
             }
         )
     return rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from runner.report.arms import by_arm
 from runner.schema.history import HistoryRecord
 
 STRENGTHS = 3
@@ -24,10 +25,8 @@ def standing(records: Sequence[HistoryRecord]) -> dict[str, Any]:
         and r.outcome not in ("invalid", "cancelled")
     ]
     models = sorted({r.arm.label for r in scored})
-    arms: dict[str, list[float]] = {}
-    for record in scored:
-        arms.setdefault(record.same_arm, []).append(_points(record))
-    full = sorted(arm for arm, points in arms.items() if sum(points) / len(points) >= SATURATED_AT)
+    arms = [[_points(record) for record in arm] for arm in by_arm(scored)]
+    full = [points for points in arms if sum(points) / len(points) >= SATURATED_AT]
     if len(models) < STRENGTHS:
         status, why = "provisional", f"{len(models)} of {STRENGTHS} models have been scored"
     elif len(full) >= STRENGTHS:

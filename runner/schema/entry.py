@@ -151,6 +151,8 @@ class Limits(Strict):
     concurrent: int = Field(16, gt=0)
     attempt_requests: int = Field(500, gt=0)
     attempt_tokens: int = Field(20_000_000, gt=0)
+    attempt_input_tokens: int = Field(20_000_000, gt=0)
+    attempt_output_tokens: int = Field(2_000_000, gt=0)
     attempt_usd: float = Field(20.0, ge=0)
     memory_mb: int = Field(1024, ge=64)
     cpus: float = Field(1.0, gt=0)

@@ -23,7 +23,7 @@ class HistoryRecord(Strict):
     arm: Arm
     arm_id: str
     wire_arm_id: str | None = None
-    """The arm that asks for the effort that went over the wire; null where nothing was seen there."""
+    """What went over the wire, as an id: rows that share it are of one arm; null where nothing was seen there."""
     sample: int
     outcome: str
     cause: str | None
@@ -48,11 +48,6 @@ class HistoryRecord(Strict):
     @property
     def foreign(self) -> bool:
         return self.provenance == "published_document"
-
-    @property
-    def same_arm(self) -> str:
-        """What this row shares with those of the same arm, whatever level they asked for."""
-        return self.wire_arm_id or self.arm_id
 
     def sealed(self) -> HistoryRecord:
         return self.model_copy(update={"hash": self.expected_hash()})

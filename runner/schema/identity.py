@@ -49,9 +49,7 @@ class IdentityRecord(Strict):
     effort_provenance: Provenance
     effort_evidence: Evidence | None
     wire_arm_id: str | None = None
-    """The arm that asks for what was really sent: two levels with the same effect on the wire share it. Null: nothing
-    was seen on the wire.
-    """
+    """What was really sent, as an id: levels with the same effect there share it. Null: nothing was seen."""
     mode: str
     orchestration: str
     delegation: str

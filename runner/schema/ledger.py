@@ -66,6 +66,8 @@ class LedgerLine(Strict):
     effort_wire: str | None = None
     sampling: str | None = None
     """Temperature and the like as the request has them, as JSON with sorted keys."""
+    options_sha256: str | None = None
+    """Of all that the request says besides its conversation and its session's ids."""
     system_sha256: str | None = None
     """Of the request's system prompt, in the canonical form."""
     latency_ms: float
@@ -96,6 +98,7 @@ class LedgerTotals(Strict):
     schema_: Literal["bench/ledger-totals/1"] = "bench/ledger-totals/1"
     requests: int = 0
     answered: int = 0
+    """As ``errors``, ``cut`` and ``abandoned``: requests that make a model answer; a list of models is none."""
     errors: int = 0
     cut: int = 0
     abandoned: int = 0

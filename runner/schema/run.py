@@ -47,6 +47,10 @@ class RunLock(Strict):
     """Whether the model is newer than the benchmark, and could have seen it; null for a control."""
     price_snapshot: str | None = None
     log_format: str | None = None
+    pinned: dict[str, Any] = {}
+    """Fields that the gateway sets in every request: where a broker may send it, options of the model."""
+    server: dict[str, str | int | None] | None = None
+    """What a server of one's own said before the run that it serves; null for others, and where it said nothing."""
     engine: dict[str, str] = {}
 
 
@@ -110,7 +114,7 @@ class RunResult(Strict):
 
     @property
     def wire_arm_id(self) -> str | None:
-        """The arm that asks for what was really sent; null where nothing was seen on the wire."""
+        """What was really sent, as an id; null where nothing was seen on the wire."""
         return self.identity.wire_arm_id if self.identity else None
 
 

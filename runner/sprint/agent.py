@@ -204,6 +204,7 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
     An attempt without a single answer is no attempt: provider or rig, never the model. But where the model ``spoke``
     earlier in the run, an answer still under way when the time is up is the time's doing.
     """
+    stopped = f"stopped after {task.wall_s:.0f} s ({task.limit})"
     if task.cancel.is_set():
         return Work("cancelled", counted=False, cause="cancelled", detail="the run was stopped")
     if totals.provider_fault:  # before the cap: an agent that storms a dead provider ends by reaching it
@@ -215,21 +216,31 @@ def judge_end(done: ExecResult, totals: LedgerTotals, task: Task, last_words: st
                     "but answered the runner's own")  # fmt: skip
     if not totals.answered and not totals.cut:
         if totals.abandoned and spoke:
-            return Work("timeout", cause="timeout", detail=f"stopped after {task.wall_s:.0f} s, an answer under way")
+            return Work("timeout", cause="timeout", detail=f"{stopped}, an answer under way")
         if totals.abandoned:
             detail = f"no answer came from the model within the attempt's {task.wall_s:.0f} s"
             return Work("provider", counted=False, cause="provider", detail=detail)
         if spoke:  # its model could be reached: what the contestant left keeps its agent from going on
             return Work("done", cause="model", detail=f"the agent asked its model nothing this time ({_how(done)})")
-        detail = f"the agent asked no model ({_how(done)}){': ' + last_words if last_words else ''}"
+        detail = f"{_unheard(totals)} ({_how(done)}){': ' + last_words if last_words else ''}"
         return Work("rig", counted=False, cause="rig", detail=detail)
     if done.oom:
         return Work("killed", cause="model", detail="the sandbox's memory was used up")
     if done.timed_out:
-        return Work("timeout", cause="timeout", detail=f"stopped after {task.wall_s:.0f} s")
+        return Work("timeout", cause="timeout", detail=stopped)
     if totals.context_death:
         return Work("context", cause="context", detail="the conversation no longer fitted the model's context")
     return Work("done")
+
+
+def _unheard(totals: LedgerTotals) -> str:
+    """Why nothing that the agent asked came to its model."""
+    if totals.tools_refused:
+        tools = ", ".join(totals.tools_refused)
+        return f"its requests were refused: the provider would execute {tools}, which provider_tools does not allow"
+    if totals.refused:
+        return f"the gateway refused all of its {totals.refused} requests, and its ledger says why"
+    return "the agent asked no model"
 
 
 def _how(done: ExecResult) -> str:

@@ -39,6 +39,8 @@ class Task:
     """The commit that the attempt begins from."""
     carried: tuple[str, ...] = ()
     """Files in the work tree that are the runner's, not the contestant's."""
+    limit: str = "attempt_wall_s"
+    """Which of the benchmark's limits ``wall_s`` is, or what is left of it."""
 
 
 @dataclass(frozen=True)

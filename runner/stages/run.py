@@ -7,9 +7,11 @@ and the run ends in one row: scored, invalid or cancelled.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from runner import __version__
 from runner.errors import BenchError, Interrupted
@@ -49,6 +51,9 @@ class Order:
     contamination: Cell | None = None
     log_format: str | None = None
     """The harness whose log format the contestant writes; null for a control."""
+    pinned: Mapping[str, Any] = field(default_factory=dict)
+    server: Mapping[str, str | int | None] | None = None
+    """As in the lock."""
 
 
 def execute(kit: Kit, order: Order, cancel: threading.Event, on_event: Listener) -> RunResult:
@@ -140,6 +145,8 @@ def _prepare(kit: Kit, order: Order, on_event: Listener) -> tuple[RunDir, Mirror
         series=series_for(benchmark.hash, entry.formula, templates_hash(), order.arm.harness_version, limits),
         engine=kit.engine_facts(),
         log_format=order.log_format,
+        pinned=dict(order.pinned),
+        server=None if order.server is None else dict(order.server),
         contamination=order.contamination,
         certificate=proof_of(benchmark.runs_dir, benchmark.id, benchmark.hash),
     )

@@ -24,5 +24,14 @@ def test_how_much_is_read(gateway: Gateway, stub: StubServer, scenario: str, ver
     found = long_prompt(provider, MODEL, gateway=gateway)
     assert found.verdict == verdict
     assert words in found.detail
+    assert found.ok is (verdict in ("whole", "unknown"))
     if verdict in ("whole", "cut"):
         assert 0.7 * 8192 < found.expected < 0.8 * 8192
+
+
+def test_a_server_that_says_it_holds_less_is_believed(gateway: Gateway, stub: StubServer) -> None:
+    """The last quarter of the context is not tried."""
+    provider = stub_provider(stub.url("counts", "long-small"), context_window=2048)
+    assert long_prompt(provider, MODEL, holds=2048, gateway=gateway).verdict == "whole"
+    found = long_prompt(provider, MODEL, holds=2000, gateway=gateway)
+    assert (found.verdict, found.ok) == ("small", False)

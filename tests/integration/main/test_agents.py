@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.integration.main.conftest import KEY, ROOT, Bench, run_id_of
 from tests.support.hidden import holders
@@ -28,6 +29,7 @@ def point(bench: Bench, stub: StubServer, scenario: str) -> None:
 
 def test_an_agent_that_does_the_work_passes_and_its_footprint_is_in_the_row(bench: Bench, stub: StubServer) -> None:
     point(bench, stub, "tiny")
+    _change_provider(bench, models={"stub-model": {"body": {"temperature": 0}}})
     done = bench.run("llama-local/stub-model")
     assert done.code == 0, done.err
     (row,) = done.document["rows"]
@@ -40,7 +42,19 @@ def test_an_agent_that_does_the_work_passes_and_its_footprint_is_in_the_row(benc
     assert list((folder / "agent" / "M01-1").glob("*.jsonl"))
     lines = [json.loads(x) for x in (folder / "gateway.jsonl").read_text().splitlines()]
     assert {x["attempt"] for x in lines} == {"M01-1", "M02-1"}
+    lock = json.loads((folder / "lock.json").read_text())
+    assert (lock["pinned"], lock["server"]["weights"]) == ({"temperature": 0}, "stub-model")
+    assert {(json.loads(x["sampling"])["temperature"], x["note"]) for x in lines} == {(0, "temperature pinned")}
+    detail = (folder / "detail.md").read_text()
+    assert 'set by the gateway in every request: `{"temperature":0}`' in detail
+    assert "the model's own server said: server LM Studio, weights stub-model" in detail
     _leaves_a_trail(folder, row)
+
+
+def _change_provider(bench: Bench, **keys: Any) -> None:
+    providers = yaml.safe_load((ROOT / "registry" / "providers.yaml").read_text())
+    providers["providers"]["llama-local"].update(keys)
+    (bench.home / "providers.yaml").write_text(yaml.safe_dump(providers))
 
 
 def _leaves_a_trail(folder: Path, row: dict[str, Any]) -> None:
@@ -83,8 +97,7 @@ def test_a_provider_that_fails_makes_the_run_invalid(
     bench: Bench, stub: StubServer, scenario: str, words: str, left_behind: Callable[[str], list[str]]
 ) -> None:
     point(bench, stub, scenario)
-    shipped = (ROOT / "registry" / "providers.yaml").read_text()
-    (bench.home / "providers.yaml").write_text(shipped.replace("served: first", "served: exact"))
+    _change_provider(bench, served="exact")
     done = bench.run("llama-local/stub-model")
     assert done.code == 3, done.err
     (row,) = done.document["rows"]
@@ -159,6 +172,11 @@ def test_doctor_makes_one_tiny_completion(bench: Bench, stub: StubServer) -> Non
     done = bench("doctor", "--model", "llama-local/stub-model", "--registry", str(bench.index))
     assert "answered in" in done.out, done.err
     assert "as stub-model; price unknown" in done.out
+    point(bench, stub, "forgets")
+    _change_provider(bench, context_window=8192)
+    done = bench("doctor", "--model", "llama-local/stub-model", "--registry", str(bench.index))
+    assert done.code == 2
+    assert "MEND: the server cut a prompt of" in done.out
     point(bench, stub, "unauthorised")
     done = bench("doctor", "--model", "llama-local/stub-model", "--registry", str(bench.index))
     assert done.code == 3

@@ -76,17 +76,33 @@ def test_the_effective_effort_is_the_wires_and_is_never_guessed(tmp_path: Path) 
 
 
 def test_levels_that_send_the_same_are_one_arm(tmp_path: Path) -> None:
-    """``max`` that arrives as ``high`` is the arm that asks for ``high``; silence is the arm that asks for nothing."""
+    """``max`` that arrives as ``high`` is what asking for ``high`` sends; silence is what asking for nothing sends."""
     asked_max = identity(stored_run(tmp_path / "a", "pi", "effort_max", effort="max"))
     asked_high = identity(stored_run(tmp_path / "b", "pi", "effort_max", effort="high"))
     assert asked_max.arm_id != asked_high.arm_id
-    assert asked_max.wire_arm_id == asked_high.wire_arm_id == asked_high.arm_id
+    assert asked_max.wire_arm_id == asked_high.wire_arm_id
     dropped = identity(stored_run(tmp_path / "c", "mini", "happy", effort="high"))
     unasked = identity(stored_run(tmp_path / "d", "mini", "happy", effort="unknown"))
-    assert dropped.wire_arm_id == unasked.wire_arm_id == unasked.arm_id
+    assert dropped.wire_arm_id == unasked.wire_arm_id != asked_max.wire_arm_id
     run = stored_run(tmp_path / "e", "mini", "happy", effort="high")
     run.ledger.write_bytes(b"")
     assert identity(run).wire_arm_id is None
+
+
+def test_the_same_word_beside_something_else_is_another_arm(tmp_path: Path) -> None:
+    """A budget beside the effort; a level that the agent takes for another than it sends."""
+
+    def sent(name: str, options: str | None, said: str = "high") -> str | None:
+        run = stored_run(tmp_path / name, "codex", "happy_gpt-5.5", effort=said, model="gpt-5.5")
+        lines = [line.model_copy(update={"options_sha256": options}) for line in read_ledger(run.ledger)]
+        run.ledger.write_text("".join(line.model_dump_json(by_alias=True) + "\n" for line in lines))
+        for log in run.agent.rglob("*.jsonl"):
+            log.write_text(log.read_text().replace('"effort": "high"', f'"effort": "{said}"'))
+        return identity(run).wire_arm_id
+
+    assert sent("a", "8k") == sent("b", "8k") != sent("c", "16k")
+    assert sent("d", "8k", "ultra") != sent("e", "8k")
+    assert sent("f", "8k", "ultra") == sent("g", "8k", "ultra")
 
 
 def test_a_model_or_version_that_is_not_the_arms_is_a_confound(tmp_path: Path) -> None:

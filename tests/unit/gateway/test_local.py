@@ -81,6 +81,10 @@ def server(pages: dict[str, Any]) -> Iterator[str]:
         (LLAMA, Local("llama.cpp", "b4242-abc", "Some-Model-7B.Q5_K_S.gguf", "Q5_K_S", 8192, 32768, HASH)),
         (LM_STUDIO, Local("LM Studio", None, "m", "4bit", 4096, 131072)),
         (VLLM, Local("vLLM", "0.8.1", "org/Some-Model-AWQ", "AWQ", 16384)),
+        (
+            {**OLLAMA, "/api/ps": {"models": [{"model": "m:latest", "context_length": 4096}]}},
+            Local("Ollama", "0.9.0", "qwen3", "Q4_K_M", 4096, 40960, HASH),
+        ),
         ({"/api/version": {"version": "1"}}, Local("Ollama", "1")),
         ({"/v1/models": {"data": [{"id": "m"}]}}, None),
         ({"/props": b"no json", "/version": [1], "/v1/models": {"data": "?"}, "/api/version": 3}, None),

@@ -128,3 +128,12 @@ def test_a_ledger_with_a_foreign_line_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RigError, match=r"line 1 of gateway\.jsonl is no ledger line"):
         read_ledger(path)
     assert read_ledger(tmp_path / "none.jsonl") == []
+
+
+def test_a_list_of_models_is_no_answer_of_a_model() -> None:
+    """An agent that asks for nothing else has asked its model nothing."""
+    lists = line(outcome="answered", protocol="models", price_usd=0.0)
+    counts = line(outcome="answered", protocol="count_tokens", price_usd=0.0)
+    totals = add_up([lists, counts])
+    assert (totals.requests, totals.answered, totals.unmetered) == (2, 0, 0)
+    assert add_up([lists, line(**OK)]).answered == 1

@@ -31,4 +31,7 @@ def test_a_run_that_sent_nothing_counts_with_what_it_asked_for() -> None:
 
 
 def test_one_level_that_was_sent_in_two_ways_is_two_arms() -> None:
-    assert [arm["effort"] for arm in arms_of([row("max", "high"), row("max", "max")])] == ["max", "max"]
+    arms = arms_of([row("max", "high"), row("max", "max")])
+    assert [arm["effort"] for arm in arms] == ["max", "max"]
+    assert arms[0]["arm"] == arms[1]["arm"]
+    assert arms[0]["sent"] != arms[1]["sent"]

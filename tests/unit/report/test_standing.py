@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from runner.report.lookup import arms_of
 from runner.report.standing import standing
 from runner.schema.arm import Arm
 from runner.schema.history import HistoryRecord
 
 
-def row(model: str, code: str = "50.0", outcome: str = "pass", provider: str = "openrouter") -> HistoryRecord:
+def row(
+    model: str, code: str = "50.0", outcome: str = "pass", provider: str = "openrouter", *, wire: str | None = None
+) -> HistoryRecord:
     arm = Arm(provider=provider, model=model, harness="pi", harness_version="1.0.0")
     return HistoryRecord(
         seq=1, prev="", run_id="r", benchmark="b", benchmark_hash="h", series="s", arm=arm, arm_id=arm.arm_id, sample=1,
+        wire_arm_id=wire,
         outcome=outcome, cause=None, manifest="m", cells={"code": code},
     )  # fmt: skip
 
@@ -27,3 +31,9 @@ def test_three_arms_at_95_on_average_saturate_it() -> None:
     full = [row("a", "95.0"), row("b", "100.0"), row("c", "96.0"), row("c", "94.0")]
     assert standing(full)["status"] == "saturated"
     assert standing([*full, row("c", "-", outcome="fail@M03")])["status"] == "proven"
+
+
+def test_it_counts_arms_as_the_list_does() -> None:
+    """A row in which nothing was seen on the wire is of the arm whose other rows say what was sent."""
+    rows = [row("a", wire="w"), row("a"), row("b", wire="v"), row("c")]
+    assert standing(rows)["arms"] == len(arms_of(rows)) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -53,3 +54,23 @@ def test_who_is_to_blame(
 def test_a_stop_is_nobodys_failure() -> None:
     work = judge_end(ended(None, timed_out=True), LedgerTotals(provider_fault="x"), task(stopped=True), "", spoke=False)
     assert (work.ended, work.cause) == ("cancelled", "cancelled")
+
+
+@pytest.mark.parametrize(
+    ("totals", "words"),
+    [
+        ({}, "the agent asked no model (exit 1): last words"),
+        ({"refused": 3}, "refused all of its 3 requests"),
+        ({"refused": 3, "tools_refused": ["web_search"]}, "the provider would execute web_search"),
+    ],
+)
+def test_an_agent_that_was_never_heard_is_told_why(totals: dict[str, Any], words: str) -> None:
+    work = judge_end(ended(1), LedgerTotals(**totals), task(), "last words", spoke=False)
+    assert (work.cause, words in work.detail) == ("rig", True)
+
+
+def test_the_limit_that_ended_it_is_named() -> None:
+    done = ended(None, timed_out=True)
+    for limit in ("attempt_wall_s", "run_wall_s"):
+        work = judge_end(done, LedgerTotals(answered=2), replace(task(), limit=limit), "", spoke=True)
+        assert work.detail == f"stopped after 60 s ({limit})"

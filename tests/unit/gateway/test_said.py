@@ -1,0 +1,51 @@
+"""What a ledger line says of a request is what went over the wire, not what the agent wrote."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from runner.gateway.exchange import Exchange
+from runner.gateway.providers import Provider
+from runner.gateway.said import options_of
+from runner.gateway.wire import read_request
+from runner.schema.ledger import LedgerLine
+
+PROVIDER = Provider(name="x", base_url="http://h/v1")
+PLAIN = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "temperature": 1, "reasoning_effort": "low"}
+
+
+def line(body: dict[str, Any], pinned: dict[str, Any] | None = None) -> LedgerLine:
+    exchange = Exchange("r", PROVIDER, "m", "M01-1", "POST", "/v1/chat/completions")
+    exchange.wire = "chat"
+    exchange.asked = read_request("chat", json.dumps(body).encode(), None, pinned)
+    return exchange.refused(402, "cap", 0)
+
+
+def test_a_pinned_option_is_what_was_sent() -> None:
+    found = line(PLAIN, {"temperature": 0, "reasoning_effort": "high", "provider": {"only": ["a"]}})
+    assert (found.effort_wire, found.sampling) == ("high", '{"temperature":0}')
+    assert found.options_sha256 == line({**PLAIN, "temperature": 0, "reasoning_effort": "high",
+                                         "provider": {"only": ["a"]}}).options_sha256  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        ({"messages": [{"role": "user", "content": "more"}]}, True),
+        ({"prompt_cache_key": "other", "metadata": {"id": 2}, "stream": True}, True),
+        ({"thinking": {"budget_tokens": 9}}, False),
+        ({"text": {"verbosity": "low"}}, False),
+        ({"provider": {"only": ["another-host"]}}, False),
+    ],
+)
+def test_options_are_all_but_the_conversation_and_the_session(other: dict[str, Any], same: bool) -> None:
+    assert (line({**PLAIN, **other}).options_sha256 == line(PLAIN).options_sha256) is same
+    assert (options_of({**PLAIN, **other}) == options_of(PLAIN)) is same
+
+
+def test_a_pinned_option_lets_no_tool_of_the_providers_in() -> None:
+    asked = read_request("chat", json.dumps(PLAIN).encode(), None, {"plugins": [{"id": "web"}], "provider": {}})
+    assert asked.tools == ["web_search"]
