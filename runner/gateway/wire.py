@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from runner.gateway.overflow import overflows
 from runner.gateway.tools import provider_tools
 from runner.schema.ledger import Wire
 
@@ -30,17 +31,6 @@ PATHS = {"chat": "/chat/completions", "responses": "/responses", "anthropic": "/
 
 ANSWERS = ("chat", "responses", "anthropic")
 """The protocols that make a model answer; the others only ask about one."""
-
-_CONTEXT_WORDS = (
-    "context_length_exceeded",
-    "context length",
-    "context window",
-    "context size",
-    "prompt is too long",
-    "exceed_context_size",
-    "input token count",
-    "too many tokens",
-)
 
 
 @dataclass(frozen=True)
@@ -152,10 +142,7 @@ def effort_of(data: dict[str, Any]) -> str | None:
 
 def is_context_error(status: int, body: bytes) -> bool:
     """Whether an upstream's refusal says that the conversation no longer fits."""
-    if status not in (400, 413, 422, 500):
-        return False
-    text = body[:20_000].decode("utf-8", "replace").lower()
-    return any(word in text for word in _CONTEXT_WORDS)
+    return status == 413 or (status in (400, 422, 500) and overflows(body[:20_000].decode("utf-8", "replace")))
 
 
 def question(wire: Wire, dialect: str, model: str, words: str = "", tokens: int = 16) -> dict[str, Any]:

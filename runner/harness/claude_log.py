@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
 from runner.harness.claude_rows import Message, answer_id, gather, is_api_error, said, sidechains, usage_of
 from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.reading import NOTHING, identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
 from runner.schema.base import digest
 from runner.schema.ledger import Usage
 
@@ -181,7 +182,7 @@ class _Reader:
             details = f"{words} {text(data.get('errorDetails')) or ''}"
             self.trace.steps.append(
                 Answer(file=row.file, line=row.number, at=at, stream=stream, whole=False, stop="error",
-                       error=shortened(words), context=bool(OVERFLOW.search(details)))
+                       error=shortened(words), context=overflows(details))
             )  # fmt: skip
             return
         if message.get("model") == SYNTHETIC:
@@ -254,7 +255,7 @@ class _Reader:
             reason = shortened(words or (f"HTTP {status}" if status else None)) or "API error"
             wait = data.get("retryInMs", data.get("retry_delay_ms"))
             where: dict[str, Any] = {"file": row.file, "line": row.number, "at": at, "stream": stream}
-            self.trace.steps.append(Answer(**where, whole=False, error=reason, context=bool(OVERFLOW.search(reason))))
+            self.trace.steps.append(Answer(**where, whole=False, error=reason, context=overflows(reason)))
             self.trace.steps.append(Retry(**where, reason=reason, wait_ms=amount(wait)))
         elif kind == "init" and (model := text(data.get("model"))):
             self.trace.model = self.trace.model or Claim(model, row.file, row.number)

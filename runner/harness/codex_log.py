@@ -13,12 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
 from runner.harness.codex_rows import Totals, arguments_of, before_output, duration_ms, line_id, said, usage_of
 from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, sessions, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
 
 if TYPE_CHECKING:
     from runner.harness.base import Request
@@ -348,7 +349,7 @@ class _Reader:
             return
         words = text(error.get("message")) or "error"
         info = error.get("codex_error_info")
-        context = info == "context_window_exceeded" or (info is None and bool(OVERFLOW.search(words)))
+        context = info == "context_window_exceeded" or (info is None and overflows(words))
         self.trace.stop, self.trace.error = "error", shortened(words)
         self.trace.steps.append(
             Answer(file=row.file, line=row.number, at=at, whole=False, stop="error", error=shortened(words),

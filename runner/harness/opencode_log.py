@@ -10,12 +10,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.gateway.overflow import overflows
 from runner.harness.jsonl import Row, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.opencode import VARIANT
 from runner.harness.opencode_db import database_rows
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
 from runner.schema.ledger import Usage
 
 if TYPE_CHECKING:
@@ -335,7 +336,7 @@ def _words(error: Any) -> str:
 
 def _context(error: Any) -> bool:
     raw = mapping(error)
-    return "ContextOverflow" in (text(raw.get("name")) or "") or bool(OVERFLOW.search(_words(error)))
+    return "ContextOverflow" in (text(raw.get("name")) or "") or overflows(_words(error))
 
 
 def _part_id(row: Row) -> str | None:

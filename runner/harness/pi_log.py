@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
 from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Item, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Item, Retry, Trace, moment, shortened, since_ms
 from runner.schema.base import digest
 from runner.schema.ledger import Usage
 
@@ -227,7 +228,7 @@ class _Reader:
         level = text(message.get("thinkingLevel"))
         self.trace.steps.append(
             Answer(**where, whole=whole, response_id=key, model=named, usage=usage_of(message.get("usage")), stop=stop,
-                   error=error, context=bool(error and OVERFLOW.search(text(message.get("errorMessage")) or "")),
+                   error=error, context=error is not None and overflows(text(message.get("errorMessage"))),
                    effort=level)
         )  # fmt: skip
         spent = amount(mapping(mapping(message.get("usage")).get("cost")).get("total"))
