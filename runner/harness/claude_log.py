@@ -124,6 +124,8 @@ class _Reader:
         self._answered: set[str] = set()
         self._calls = Calls()
         self._totals: Usage | None = None
+        self._states: dict[str | None, dict[str, Any]] = {}
+        """The last totals of each chain of sessions: one that goes on, or is forked, begins with those it had."""
         self._results: dict[str, Row] = {}
         self._roots = roots
 
@@ -149,14 +151,17 @@ class _Reader:
             self._request(row, mapping(data.get("params")))
         elif kind == "cost-state":
             self.seen += 1
-            self._totals = totals_of(mapping(data.get("modelUsage")))
-            self.trace.cost_usd = amount(data.get("totalCostUSD"))
+            self._states[text(data.get("sessionId")) if "startTime" not in data else str(data["startTime"])] = data
         elif kind == "result":
             self.seen += 1
             self._results.setdefault(text(data.get("uuid")) or digest(data), row)
 
     def finish(self) -> Trace:
         trace = self.trace
+        if self._states:
+            for state in self._states.values():
+                self._add_totals(totals_of(mapping(state.get("modelUsage"))))
+            trace.cost_usd = _added([amount(state.get("totalCostUSD")) for state in self._states.values()])
         if self._results:
             self._close(list(self._results.values()))
         shown = NOTHING
@@ -301,7 +306,10 @@ class _Reader:
                 Answer(file=row.file, line=row.number, at=moment(data.get("timestamp")), whole=True, side=True,
                        usage=spent, stop=self.trace.stop)
             )  # fmt: skip
-            self._totals = used if self._totals is None or used is None else self._totals.plus(used)
+            self._add_totals(used)
+
+    def _add_totals(self, used: Usage | None) -> None:
+        self._totals = used if self._totals is None or used is None else self._totals.plus(used)
 
 
 def _added(known: list[float | None]) -> float | None:
