@@ -99,7 +99,7 @@ def read_trace(log_dir: Path) -> Trace:
     stream = list(rows(stdout)) if stdout.is_file() else []
     if transcripts:
         trace = read_rows(transcripts)
-        trace.settled = any((row.data or {}).get("type") == "result" for row in stream)
+        trace.settled = _settled(stream)
         return trace
     if not stream:
         raise LogError("Claude Code left no log", "its stderr says why")
@@ -113,7 +113,19 @@ def read_rows(found: Iterable[Row], *, stream: bool = False) -> Trace:
     reader = _Reader(schema, gather(whole, stream=stream), sidechains(whole))
     for row in whole:
         reader.line(row)
-    return reader.finish()
+    trace = reader.finish()
+    trace.settled = _settled(whole)
+    return trace
+
+
+def _settled(stream: Iterable[Row]) -> bool:
+    """Whether the last start (``init``) that a stream tells of came to its last word (``result``)."""
+    kinds = [kind for row in stream if (kind := (row.data or {}).get("subtype")) == "init" or _is_result(row)]
+    return bool(kinds) and kinds[-1] != "init"
+
+
+def _is_result(row: Row) -> bool:
+    return (row.data or {}).get("type") == "result"
 
 
 class _Reader:
@@ -283,7 +295,6 @@ class _Reader:
         data = row.data or {}
         said_last = [result.data or {} for result in results]
         trace = self.trace
-        trace.settled = True
         failed = data.get("is_error") is True
         trace.stop = "error" if failed else text(data.get("stop_reason"))
         trace.error = shortened(text(data.get("result"))) if failed else None
