@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 
 from runner.harness import claude_log, codex_log, pi_log
+from runner.harness.onefile import read_file
+from runner.harness.reading import summarise
+from tests.unit.harness.test_expected import LOGS
+from tests.unit.harness.test_more import MORE
 
 
 def write(path: Path, *found: dict[str, Any]) -> None:
@@ -52,6 +56,28 @@ def test_a_session_is_no_retry_of_the_one_before(tmp_path: Path) -> None:
     write(tmp_path / "2.jsonl", {**HEAD, "id": "t", "timestamp": at(6)}, said(7, "user"), answered(8))
     found = pi_log.read_summary(tmp_path)
     assert (found.retries, found.errors, found.turns, found.stop) == (1, 2, 1, "stop")
+
+
+# -- opencode
+
+
+@pytest.mark.parametrize("case", [LOGS / "opencode" / "happy.db.jsonl", MORE / "opencode" / "ctx_400_once.db.jsonl"])
+def test_a_fork_adds_only_what_it_did_itself(tmp_path: Path, case: Path) -> None:
+    """It copies all messages under ids of its own."""
+    rows = [json.loads(line) for line in case.read_text().splitlines()]
+    known = {row["row"]["id"] for row in rows}
+    forked = json.loads(json.dumps(rows), object_hook=lambda found: {
+        key: f"{value}-fork" if isinstance(value, str) and value in known else value for key, value in found.items()
+    })  # fmt: skip
+    assert not known & {row["row"]["id"] for row in forked}
+    own = json.loads(json.dumps(next(row for row in forked if row["row"].get("data", {}).get("role") == "assistant")))
+    own["row"]["id"], own["row"]["data"]["finish"] = "own", "stop"
+    own["row"]["data"]["time"] = {"created": 1900000000000, "completed": 1900000001000}
+    write(tmp_path / "plain.jsonl", *rows)
+    write(tmp_path / "fork.jsonl", *rows, *forked, own)
+    plain, fork = (summarise(read_file(tmp_path / name)) for name in ("plain.jsonl", "fork.jsonl"))
+    assert (fork.turns, fork.calls, fork.compactions) == (plain.turns + 1, plain.calls, plain.compactions)
+    assert fork.usage.total - plain.usage.total == own["row"]["data"]["tokens"]["total"]
 
 
 # -- all: the second start was killed
