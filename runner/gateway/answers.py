@@ -27,6 +27,10 @@ _TELLING = {
 """What an event must hold to say more than a word."""
 
 
+_CODE = re.compile(r"[A-Za-z_.: -]{1,80}|\d{1,6}")
+"""What an error is called; anything else might quote the key."""
+
+
 @dataclass
 class Facts:
     """What is known about an answer so far."""
@@ -255,6 +259,6 @@ def _reason(error: Any) -> str:
     """A few words about an error inside an answer; never its whole text, which may quote anything."""
     if isinstance(error, dict):
         for key in ("code", "type", "status"):
-            if isinstance(error.get(key), str | int):
-                return str(error[key])[:80]
+            if isinstance(error.get(key), str | int) and _CODE.fullmatch(str(error[key])):
+                return str(error[key])
     return "error in the answer"

@@ -134,6 +134,7 @@ class Passage:
             while True:
                 if piece:
                     exchange.chunk_in(len(piece))
+                    piece = self._clean(piece)
                 try:
                     if begun:
                         request.write(piece)
@@ -170,7 +171,7 @@ class Passage:
         self, request: Request, exchange: Exchange, answer: Answer, headers: dict[str, str]
     ) -> Reply | None:
         """An answer that came in one go: its line first, then all of it at once."""
-        body, reader = answer.at_hand(), exchange.reader
+        body, reader = self._clean(answer.at_hand()), exchange.reader
         assert reader is not None
         exchange.chunk_in(len(body))
         reader.feed(body)
@@ -182,6 +183,10 @@ class Passage:
             return Reply(answer.status, body, headers)
         request.start(answer.status, headers, body)
         return None
+
+    def _clean(self, piece: bytes) -> bytes:
+        """An error may stand in an answer that began well, and quote the key as any other."""
+        return self._upstream.scrub(piece) if b"error" in piece else piece
 
     def _fault(self, facts: Facts) -> str | None:
         """Whether somebody else answered than was asked."""

@@ -162,6 +162,19 @@ def test_an_error_under_the_name_of_a_stream_is_an_error(tmp_path: Path) -> None
     assert b"slow down" in got[0]
 
 
+@pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
+@pytest.mark.parametrize("field", ["message", "code"])
+def test_an_error_in_an_answer_that_quotes_the_key_is_scrubbed(tmp_path: Path, kind: str, field: str) -> None:
+    error = json.dumps({"error": {"type": "auth", field: f"no such key: Bearer {KEY}"}}).encode()
+    talk, got = one(a_request())
+    raw = error if kind == "application/json" else event(WORD) + b"data: " + error + b"\n\n"
+    (line,) = run(tmp_path, answering(raw, kind), talk)
+    assert (line.outcome, line.fault) == ("error", "error: auth")
+    kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(KEY.encode() in place for place in [*got, *kept])
+    assert b"no such key: Bearer [key]" in got[0]
+
+
 @pytest.mark.parametrize(
     ("given", "answer"),
     [
