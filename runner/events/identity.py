@@ -19,7 +19,7 @@ from runner.schema.run import RunLock
 
 EFFORT_CONFOUNDED = "effort-confounded"
 _SAME = {"off": "none", "disabled": "none", "thinking=disabled": "none", "enable_thinking=false": "none",
-         "enabled=false": "none"}  # fmt: skip
+         "enabled=false": "none", "thinking=false": "none", "think=false": "none"}  # fmt: skip
 """Words that say that no thinking was asked for; a budget of tokens is no level and stays unknown."""
 
 

@@ -6,11 +6,13 @@ Nothing here changes or delays the bytes; what cannot be read ends as "unknown, 
 from __future__ import annotations
 
 import json
+import math
 import re
 import zlib
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
+from runner.gateway.unpack import Unpacker
 from runner.gateway.wire import is_context_error
 from runner.schema.ledger import Usage, Wire
 
@@ -23,6 +25,10 @@ _TELLING = {
     "anthropic": re.compile(rb'"type"\s*:\s*"(message_(start|delta|stop)|error)"|"error"\s*:\s*[{"]'),
 }
 """What an event must hold to say more than a word."""
+
+
+_CODE = re.compile(r"[A-Za-z_.: -]{1,80}|\d{1,6}")
+"""What an error is called; anything else might quote the key."""
 
 
 @dataclass
@@ -44,58 +50,74 @@ class Facts:
     """What the provider counted of its own tools, such as ``web_search_requests=2``."""
 
 
-class _Inflate(Protocol):
-    def decompress(self, data: bytes, /) -> bytes: ...
-
-
 class AnswerReader:
-    """Feed it the answer's bytes as they pass; ``facts`` is always up to date, ``finish`` reads what is left."""
+    """Feed it the answer's bytes as they pass; ``facts`` is always up to date, ``finish`` reads what is left.
 
-    def __init__(self, wire: Wire, *, streamed: bool, encoding: str | None = None) -> None:
+    Whether it is one JSON document or a stream of events is told by its first byte: servers mislabel both.
+    """
+
+    def __init__(self, wire: Wire, *, encoding: str | None = None) -> None:
         self.facts = Facts()
         self._wire = wire
-        self._streamed = streamed
+        self._streamed: bool | None = None
         self._rest = b""
         self._parts: list[bytes] = []
         self._size = 0
         self._raw: dict[str, Any] = {}
-        self._inflate = _inflater(encoding)
-        if encoding and encoding.lower() != "identity" and self._inflate is None:
+        self._unpacker = Unpacker(encoding)
+        if not self._unpacker.known:
             self.facts.unreadable = f"the answer is compressed with {encoding}"
 
     def feed(self, chunk: bytes) -> None:
         if self.facts.unreadable:
             return
-        if self._inflate is not None:
-            try:
-                chunk = self._inflate.decompress(chunk)
-            except zlib.error:
-                self.facts.unreadable = "the answer's compression is broken"
-                return
-        if not self._streamed:
-            self._parts.append(chunk)
-            self._size += len(chunk)
-            if self._size > MAX_PLAIN_BYTES:
-                self.facts.unreadable, self._parts = "the answer is too large to read", []
+        try:
+            chunk = self._unpacker.feed(chunk)
+        except zlib.error:
+            self.facts.unreadable = "the answer's compression is broken"
             return
+        if self._streamed is None:
+            chunk = chunk.lstrip(b" \t\r\n\xef\xbb\xbf")
+            if not chunk:
+                return
+            self._streamed = chunk[:1] not in b"{["
+        if not self._streamed:
+            self._keep(chunk, MAX_PLAIN_BYTES)
+            return
+        if b"\r" in chunk:
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         if len(self._rest) > MAX_LINE_BYTES:
             self.facts.unreadable, self._rest = "a line of the answer is too large to read", b""
         for line in lines:
             if line.startswith(b"data:"):
-                self._event(line[5:].strip())
+                self._keep(line[5:].strip(), MAX_LINE_BYTES)
+            elif not line:
+                self._event_ends()
 
     def finish(self) -> Facts:
         """The answer has ended, whole or not."""
         if self._streamed:
             if self._rest.startswith(b"data:"):
-                self._event(self._rest[5:].strip())
-        elif self._parts:
-            data = _json_object(b"".join(self._parts))
-            if data is not None:
-                self._whole(data)
+                self._parts.append(self._rest[5:].strip())
+            self._event_ends()
+        elif self._parts and (data := _json_object(b"".join(self._parts))) is not None:
+            self._whole(data)
         self._rest, self._parts = b"", []
         return self.facts
+
+    def _keep(self, part: bytes, most: int) -> None:
+        self._parts.append(part)
+        self._size += len(part)
+        if self._size > most:
+            self.facts.unreadable, self._parts = "the answer is too large to read", []
+
+    def _event_ends(self) -> None:
+        """An event's data may stand on several lines; where no empty line parts them, each is one of its own."""
+        parts, self._parts, self._size = self._parts, [], 0
+        whole = b"\n".join(parts)
+        for text in [whole] if len(parts) < 2 or _json_object(whole) is not None else parts:
+            self._event(text)
 
     def _event(self, text: bytes) -> None:
         if text == b"[DONE]":
@@ -119,14 +141,11 @@ class AnswerReader:
             self._responses_event(data)
         else:
             self._identity(data)
-            self._usage(data.get("usage"))
-            choices = data.get("choices")
-            if (
-                isinstance(choices, list)
-                and choices
-                and isinstance(choices[0], dict)
-                and choices[0].get("finish_reason")
-            ):
+            choice = _first(data.get("choices"))
+            # Moonshot has it inside the choice, Groq in a field of its own; the usual place has the last word.
+            for holder in (choice, data.get("x_groq"), data):
+                self._usage(holder.get("usage") if isinstance(holder, dict) else None)
+            if choice.get("finish_reason"):
                 self.facts.complete = True
 
     def _anthropic_event(self, data: dict[str, Any]) -> None:
@@ -172,14 +191,14 @@ class AnswerReader:
     def _usage(self, usage: Any) -> None:
         if not isinstance(usage, dict):
             return
-        # Anthropic reports in two steps; later figures replace earlier ones, silence keeps them.
-        self._raw.update({key: value for key, value in usage.items() if value is not None})
+        # Anthropic reports in two steps; later figures replace earlier ones, silence and zeros keep them.
+        self._raw.update({key: value for key, value in usage.items() if value or self._raw.get(key) is None})
         self.facts.usage = canonical_usage(self._wire, self._raw)
         used = self._raw.get("server_tool_use")
         if isinstance(used, dict):
             self.facts.tools_used = [f"{str(name)[:40]}={n}" for name, n in used.items() if isinstance(n, int) and n]
         cost = self._raw.get("cost")
-        if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+        if isinstance(cost, int | float) and not isinstance(cost, bool) and 0 <= cost < math.inf:
             self.facts.cost_usd = float(cost)
 
 
@@ -189,10 +208,12 @@ def canonical_usage(wire: Wire, raw: dict[str, Any]) -> Usage | None:
         into, out = _count(raw, "input_tokens"), _count(raw, "output_tokens")
         if into is None or out is None:
             return None
+        split = raw.get("cache_creation")  # by how long they are kept
+        parts = [_count(split, key) or 0 for key in split] if isinstance(split, dict) else []
         return Usage(
             uncached_input=into,
             cache_read=_count(raw, "cache_read_input_tokens") or 0,
-            cache_write=_count(raw, "cache_creation_input_tokens") or 0,
+            cache_write=_count(raw, "cache_creation_input_tokens") or sum(parts),
             output=out,
         )
     names = ("input", "output") if wire == "responses" else ("prompt", "completion")
@@ -216,13 +237,20 @@ def canonical_usage(wire: Wire, raw: dict[str, Any]) -> Usage | None:
 
 def _count(raw: dict[str, Any], key: str) -> int | None:
     value = raw.get(key)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _first(choices: Any) -> dict[str, Any]:
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice if isinstance(choice, dict) else {}
 
 
 def _json_object(text: bytes) -> dict[str, Any] | None:
     try:
         data = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None
 
@@ -231,15 +259,6 @@ def _reason(error: Any) -> str:
     """A few words about an error inside an answer; never its whole text, which may quote anything."""
     if isinstance(error, dict):
         for key in ("code", "type", "status"):
-            if isinstance(error.get(key), str | int):
-                return str(error[key])[:80]
+            if isinstance(error.get(key), str | int) and _CODE.fullmatch(str(error[key])):
+                return str(error[key])
     return "error in the answer"
-
-
-def _inflater(encoding: str | None) -> _Inflate | None:
-    name = (encoding or "").strip().lower()
-    if name in ("gzip", "x-gzip"):
-        return zlib.decompressobj(16 + zlib.MAX_WBITS)
-    if name == "deflate":
-        return zlib.decompressobj()
-    return None

@@ -81,12 +81,21 @@ class Recorder:
             "protocol": exchange.wire,
             "path": exchange.path,
         }
-        self._pool.submit(self._write, fields, exchange.asked.data, recorded)
+        self._pool.submit(self._keep, fields, exchange.asked.data, recorded)
 
     async def close(self) -> None:
         """Everything is on disk afterwards."""
         await asyncio.get_running_loop().run_in_executor(None, self._pool.shutdown)
         os.close(self._file)
+
+    def _keep(self, fields: dict[str, object], request: dict[str, object], recorded: Recorded) -> None:
+        try:
+            self._write(fields, request, recorded)
+        except (ValueError, RecursionError, OSError) as error:
+            self._gives_up(f"an exchange could not be kept ({type(error).__name__})")
+
+    def _gives_up(self, why: str) -> None:
+        (self._folder / FULL).write_text(f"{why}\n", encoding="utf-8")
 
     def _write(self, fields: dict[str, object], request: dict[str, object], recorded: Recorded) -> None:
         body = self._scrub(recorded.body)
@@ -104,7 +113,7 @@ class Recorder:
         )
         member = gzip.compress(taped.model_dump_json(by_alias=True).encode() + b"\n", 6, mtime=0)
         if self._size + len(member) > MAX_BYTES:
-            (self._folder / FULL).write_text(f"exchanges after {MAX_BYTES} bytes were not kept\n", encoding="utf-8")
+            self._gives_up(f"exchanges after {MAX_BYTES} bytes were not kept")
             return
         self._size += len(member)
         os.write(self._file, member)

@@ -148,7 +148,7 @@ class Door:
             return await self._serve(request, exchange)
         except asyncio.CancelledError:
             if exchange.open:
-                self._book.write(exchange.abandoned())
+                self._passage.close_line(exchange, exchange.abandoned())
             raise
         finally:
             self._busy.discard(task)

@@ -50,7 +50,7 @@ class Generations:
             if answer.status != 200:
                 return None
             found = json.loads(inflated(raw, answer.headers.get("content-encoding"), MAX_BYTES))
-        except (Unreachable, Cut, OSError, TimeoutError, ValueError):
+        except (Unreachable, Cut, OSError, TimeoutError, ValueError, RecursionError):
             return None
         data = found.get("data") if isinstance(found, dict) else None
         return data if isinstance(data, dict) else None

@@ -205,13 +205,14 @@ class Inbound(asyncio.Protocol):
         if self._sink is not None:
             self._sink.feed(data)
             return
+        body, latest = self._arriving, self._latest
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._upgraded(data[upgrade.args[0] :])
         except (httptools.HttpParserError, httptools.HttpParserCallbackError):
             self._unreadable(400)
-        if self._arriving is None:
+        if body is None and self._arriving is None and self._latest is latest:  # nothing but a head
             self._head += len(data)
             if self._head > MAX_HEAD:
                 self._unreadable(431)
@@ -244,6 +245,7 @@ class Inbound(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         assert self._arriving is not None
+        self._headers = {}  # what stands behind a body is nobody's header
         self._arriving.body_end()
         self._arriving = None
         self._next()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
+
+from pydantic_core import PydanticSerializationError
 
 from runner.gateway.totals import read_ledger
 from runner.schema.ledger import LedgerLine
@@ -22,7 +25,11 @@ class Journal:
         return read_ledger(self._path)
 
     def write(self, line: LedgerLine) -> None:
-        os.write(self._file, line.model_dump_json(exclude_none=True).encode() + b"\n")
+        try:
+            text = line.model_dump_json(exclude_none=True)
+        except PydanticSerializationError:  # half a character, in what somebody asked or answered
+            text = json.dumps(line.model_dump(exclude_none=True), ensure_ascii=False)
+        os.write(self._file, text.encode("utf-8", "replace") + b"\n")
 
     def close(self) -> None:
         os.close(self._file)

@@ -189,6 +189,7 @@ class _Link(asyncio.Protocol):
     # what httptools says
 
     def on_message_begin(self) -> None:
+        self._headers = {}  # what stood behind the body before is none of this one's
         self._babbles = self._answer is None or self._answer.whole
 
     def on_header(self, name: bytes, value: bytes) -> None:

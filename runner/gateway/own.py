@@ -86,7 +86,7 @@ class Own:
             return exchange.upstream_error(answer.status, self._upstream.error_text(raw, encoding), len(raw))
         if not to_the_end:
             return exchange.abandoned()
-        exchange.reader = AnswerReader(exchange.wire, streamed=answer.streamed, encoding=encoding)
+        exchange.reader = AnswerReader(exchange.wire, encoding=encoding)
         while piece := await answer.piece():
             exchange.chunk_in(len(piece))
             exchange.reader.feed(piece)

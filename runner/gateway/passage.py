@@ -88,9 +88,7 @@ class Passage:
             self._book.write(exchange.upstream_error(recorded.status, recorded.body, len(recorded.body)))
             return Reply(recorded.status, recorded.body, _unsized(recorded.headers))
         headers = _unsized(recorded.headers)
-        exchange.reader = AnswerReader(
-            exchange.wire, streamed=recorded.streamed, encoding=recorded.headers.get("content-encoding")
-        )
+        exchange.reader = AnswerReader(exchange.wire, encoding=recorded.headers.get("content-encoding"))
         try:
             request.start(recorded.status, headers)
             for piece in recorded.pieces():
@@ -122,7 +120,7 @@ class Passage:
 
     async def _pass_answer(self, request: Request, exchange: Exchange, answer: Answer) -> Reply | None:
         streamed = answer.streamed
-        reader = AnswerReader(exchange.wire, streamed=streamed, encoding=answer.headers.get("content-encoding"))
+        reader = AnswerReader(exchange.wire, encoding=answer.headers.get("content-encoding"))
         exchange.reader = reader
         if exchange.wire in ANSWERS:
             exchange.judge = self._fault
@@ -136,6 +134,7 @@ class Passage:
             while True:
                 if piece:
                     exchange.chunk_in(len(piece))
+                    piece = self._clean(piece)
                 try:
                     if begun:
                         request.write(piece)
@@ -156,15 +155,14 @@ class Passage:
             left = True
         finally:
             if kept is not None and exchange.open:
-                facts = reader.finish()
-                cut = exchange.wire in ANSWERS and not facts.complete and facts.error is None
+                cut = _cut(exchange, reader.finish())
                 self._record(exchange, answer.status, headers, kept, streamed=streamed, cut=cut)
         if left:
-            self._close_line(exchange, exchange.abandoned())
+            self.close_line(exchange, exchange.abandoned())
             return None
         facts = reader.finish()
-        cut = exchange.wire in ANSWERS and not facts.complete and facts.error is None and not facts.unreadable
-        self._close_line(exchange, exchange.ended(facts, cut=cut, fault=exchange.judge(facts)))
+        cut = _cut(exchange, facts)
+        self.close_line(exchange, exchange.ended(facts, cut=cut, fault=exchange.judge(facts)))
         if not cut:
             request.end()
         return None
@@ -173,19 +171,22 @@ class Passage:
         self, request: Request, exchange: Exchange, answer: Answer, headers: dict[str, str]
     ) -> Reply | None:
         """An answer that came in one go: its line first, then all of it at once."""
-        body, reader = answer.at_hand(), exchange.reader
+        body, reader = self._clean(answer.at_hand()), exchange.reader
         assert reader is not None
         exchange.chunk_in(len(body))
         reader.feed(body)
         facts = reader.finish()
-        cut = exchange.wire in ANSWERS and not facts.complete and facts.error is None
+        cut = _cut(exchange, facts)
         self._record(exchange, answer.status, headers, [body], streamed=False, cut=cut)
-        cut = cut and not facts.unreadable
-        self._close_line(exchange, exchange.ended(facts, cut=cut, fault=exchange.judge(facts)))
+        self.close_line(exchange, exchange.ended(facts, cut=cut, fault=exchange.judge(facts)))
         if not cut:
             return Reply(answer.status, body, headers)
         request.start(answer.status, headers, body)
         return None
+
+    def _clean(self, piece: bytes) -> bytes:
+        """An error may stand in an answer that began well, and quote the key as any other."""
+        return self._upstream.scrub(piece) if b"error" in piece else piece
 
     def _fault(self, facts: Facts) -> str | None:
         """Whether somebody else answered than was asked."""
@@ -198,7 +199,7 @@ class Passage:
         expected = self._model if self._provider.served == "exact" else first
         return f"wrong model served: {served[:120]} instead of {expected}"
 
-    def _close_line(self, exchange: Exchange, line: LedgerLine) -> None:
+    def close_line(self, exchange: Exchange, line: LedgerLine) -> None:
         """Write it; where the answer broke off before its usage, ask the broker for it first."""
         known = line.usage is not None and line.outcome == "answered"
         if self._generations is None or known or line.response_id is None or exchange.wire not in ANSWERS:
@@ -227,12 +228,17 @@ class Passage:
 
     def _broken(self, exchange: Exchange, line: LedgerLine, status: int, why: str) -> Reply | None:
         """The upstream failed before or within its answer; the agent must see it as it is."""
-        self._close_line(exchange, line)
+        self.close_line(exchange, line)
         if exchange.reader is not None:
             return None  # an answer without its end: the agent's connection is closed
         body = error_body(exchange.wire, "bench_upstream", why)
         self._record(exchange, status, {"content-type": "application/json"}, [body], streamed=False, cut=False)
         return Reply(status, body)
+
+
+def _cut(exchange: Exchange, facts: Facts) -> bool:
+    """Whether an answer broke off, as far as anybody could read it."""
+    return exchange.wire in ANSWERS and not (facts.complete or facts.error is not None or facts.unreadable)
 
 
 def _unsized(headers: Mapping[str, str]) -> dict[str, str]:

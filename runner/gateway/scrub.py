@@ -25,7 +25,7 @@ class Scrubber:
 
     def text(self, value: str) -> str:
         """The same for text."""
-        return self(value.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+        return self(value.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
 
     def found(self, data: bytes) -> bool:
         """Whether a secret is in ``data`` in any form."""

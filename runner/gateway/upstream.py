@@ -10,6 +10,7 @@ from urllib.parse import quote, urlsplit
 
 from runner.gateway.dial import login_of
 from runner.gateway.scrub import Scrubber
+from runner.gateway.unpack import Unpacker
 
 _HOP_BY_HOP = {
     "connection",
@@ -98,12 +99,8 @@ def _quoted(path: str) -> str:
 
 def inflated(body: bytes, encoding: str | None, most: int = 0) -> bytes:
     """The plain form of a body, at most ``most`` bytes (0: all); nothing where it cannot be read."""
-    name = (encoding or "identity").strip().lower()
+    unpacker = Unpacker(encoding)
     try:
-        if name in ("gzip", "x-gzip"):
-            return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(body, most)
-        if name == "deflate":
-            return zlib.decompressobj().decompress(body, most)
+        return unpacker.feed(body, most) if unpacker.known else b""
     except zlib.error:
         return b""
-    return body if name in ("identity", "") else b""

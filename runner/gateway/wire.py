@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from runner.gateway.overflow import overflows
 from runner.gateway.tools import provider_tools
 from runner.schema.ledger import Wire
 
@@ -25,22 +26,14 @@ ROUTES: dict[tuple[str, str], Wire] = {
     ("GET", "/models"): "models",
 }
 
+MAX_EFFORT = 100
+"""Characters of an agent's words for effort that are kept."""
+
 PATHS = {"chat": "/chat/completions", "responses": "/responses", "anthropic": "/messages"}
 """Where each protocol's answers are made, below the provider's base URL."""
 
 ANSWERS = ("chat", "responses", "anthropic")
 """The protocols that make a model answer; the others only ask about one."""
-
-_CONTEXT_WORDS = (
-    "context_length_exceeded",
-    "context length",
-    "context window",
-    "context size",
-    "prompt is too long",
-    "exceed_context_size",
-    "input token count",
-    "too many tokens",
-)
 
 
 @dataclass(frozen=True)
@@ -129,7 +122,12 @@ def with_fields(plain: bytes, data: dict[str, Any], fields: dict[str, Any]) -> b
 
 
 def effort_of(data: dict[str, Any]) -> str | None:
-    """The thinking effort as the request words it; None when it says nothing about it."""
+    """The thinking effort as the request words it, shortened; None when it says nothing about it."""
+    said = _effort(data)
+    return None if said is None else said[:MAX_EFFORT]
+
+
+def _effort(data: dict[str, Any]) -> str | None:
     if isinstance(data.get("reasoning_effort"), str):
         return str(data["reasoning_effort"])
     for holder in ("reasoning", "output_config"):
@@ -139,26 +137,29 @@ def effort_of(data: dict[str, Any]) -> str | None:
                 return str(part["effort"])
             for key in ("max_tokens", "enabled"):
                 if key in part:
-                    return f"{key}={json.dumps(part[key])}"
+                    return _named(key, part[key])
     thinking = data.get("thinking")
     if isinstance(thinking, dict):
-        if "budget_tokens" in thinking:
-            return f"budget_tokens={thinking['budget_tokens']}"
-        return f"thinking={thinking.get('type')}"
-    template = data.get("chat_template_kwargs")
-    if isinstance(template, dict) and "enable_thinking" in template:
-        return f"enable_thinking={json.dumps(template['enable_thinking'])}"
-    if "enable_thinking" in data:
-        return f"enable_thinking={json.dumps(data['enable_thinking'])}"
+        key = "budget_tokens" if "budget_tokens" in thinking else "type"
+        value = thinking.get(key)
+        return f"thinking={value}" if key == "type" and isinstance(value, str | None) else _named(key, value)
+    template = data.get("chat_template_kwargs")  # of a local server: what its model's template understands
+    for part in (template if isinstance(template, dict) else {}, data):
+        if isinstance(part.get("reasoning_effort"), str):
+            return str(part["reasoning_effort"])
+        for key in ("enable_thinking", "thinking", "thinking_budget", "reasoning_budget", "think"):
+            if key in part:
+                return _named(key, part[key])
     return None
+
+
+def _named(key: str, value: Any) -> str:
+    return f"{key}={'...' if isinstance(value, dict | list) else json.dumps(value)}"
 
 
 def is_context_error(status: int, body: bytes) -> bool:
     """Whether an upstream's refusal says that the conversation no longer fits."""
-    if status not in (400, 413, 422, 500):
-        return False
-    text = body[:20_000].decode("utf-8", "replace").lower()
-    return any(word in text for word in _CONTEXT_WORDS)
+    return status == 413 or (status in (400, 422, 500) and overflows(body[:20_000].decode("utf-8", "replace")))
 
 
 def question(wire: Wire, dialect: str, model: str, words: str = "", tokens: int = 16) -> dict[str, Any]:
@@ -212,7 +213,7 @@ def _unpacked(body: bytes, wbits: int) -> bytes:
     plain = stream.decompress(body, MAX_PLAIN)
     if stream.unconsumed_tail:
         raise UnreadableBody("the body is too large unpacked")
-    if not stream.eof:
+    if not stream.eof or stream.unused_data:
         raise EOFError
     return plain
 

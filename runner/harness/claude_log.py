@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
 from runner.harness.claude_rows import Message, answer_id, gather, is_api_error, said, sidechains, usage_of
 from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.reading import NOTHING, identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
 from runner.schema.base import digest
 from runner.schema.ledger import Usage
 
@@ -98,7 +99,7 @@ def read_trace(log_dir: Path) -> Trace:
     stream = list(rows(stdout)) if stdout.is_file() else []
     if transcripts:
         trace = read_rows(transcripts)
-        trace.settled = any((row.data or {}).get("type") == "result" for row in stream)
+        trace.settled = _settled(stream)
         return trace
     if not stream:
         raise LogError("Claude Code left no log", "its stderr says why")
@@ -112,7 +113,19 @@ def read_rows(found: Iterable[Row], *, stream: bool = False) -> Trace:
     reader = _Reader(schema, gather(whole, stream=stream), sidechains(whole))
     for row in whole:
         reader.line(row)
-    return reader.finish()
+    trace = reader.finish()
+    trace.settled = _settled(whole)
+    return trace
+
+
+def _settled(stream: Iterable[Row]) -> bool:
+    """Whether the last start (``init``) that a stream tells of came to its last word (``result``)."""
+    kinds = [kind for row in stream if (kind := (row.data or {}).get("subtype")) == "init" or _is_result(row)]
+    return bool(kinds) and kinds[-1] != "init"
+
+
+def _is_result(row: Row) -> bool:
+    return (row.data or {}).get("type") == "result"
 
 
 class _Reader:
@@ -123,6 +136,8 @@ class _Reader:
         self._answered: set[str] = set()
         self._calls = Calls()
         self._totals: Usage | None = None
+        self._states: dict[str | None, dict[str, Any]] = {}
+        """The last totals of each chain of sessions: one that goes on, or is forked, begins with those it had."""
         self._results: dict[str, Row] = {}
         self._roots = roots
 
@@ -148,14 +163,17 @@ class _Reader:
             self._request(row, mapping(data.get("params")))
         elif kind == "cost-state":
             self.seen += 1
-            self._totals = totals_of(mapping(data.get("modelUsage")))
-            self.trace.cost_usd = amount(data.get("totalCostUSD"))
+            self._states[text(data.get("sessionId")) if "startTime" not in data else str(data["startTime"])] = data
         elif kind == "result":
             self.seen += 1
             self._results.setdefault(text(data.get("uuid")) or digest(data), row)
 
     def finish(self) -> Trace:
         trace = self.trace
+        if self._states:
+            for state in self._states.values():
+                self._add_totals(totals_of(mapping(state.get("modelUsage"))))
+            trace.cost_usd = _added([amount(state.get("totalCostUSD")) for state in self._states.values()])
         if self._results:
             self._close(list(self._results.values()))
         shown = NOTHING
@@ -181,7 +199,7 @@ class _Reader:
             details = f"{words} {text(data.get('errorDetails')) or ''}"
             self.trace.steps.append(
                 Answer(file=row.file, line=row.number, at=at, stream=stream, whole=False, stop="error",
-                       error=shortened(words), context=bool(OVERFLOW.search(details)))
+                       error=shortened(words), context=overflows(details))
             )  # fmt: skip
             return
         if message.get("model") == SYNTHETIC:
@@ -254,7 +272,7 @@ class _Reader:
             reason = shortened(words or (f"HTTP {status}" if status else None)) or "API error"
             wait = data.get("retryInMs", data.get("retry_delay_ms"))
             where: dict[str, Any] = {"file": row.file, "line": row.number, "at": at, "stream": stream}
-            self.trace.steps.append(Answer(**where, whole=False, error=reason, context=bool(OVERFLOW.search(reason))))
+            self.trace.steps.append(Answer(**where, whole=False, error=reason, context=overflows(reason)))
             self.trace.steps.append(Retry(**where, reason=reason, wait_ms=amount(wait)))
         elif kind == "init" and (model := text(data.get("model"))):
             self.trace.model = self.trace.model or Claim(model, row.file, row.number)
@@ -277,7 +295,6 @@ class _Reader:
         data = row.data or {}
         said_last = [result.data or {} for result in results]
         trace = self.trace
-        trace.settled = True
         failed = data.get("is_error") is True
         trace.stop = "error" if failed else text(data.get("stop_reason"))
         trace.error = shortened(text(data.get("result"))) if failed else None
@@ -300,7 +317,10 @@ class _Reader:
                 Answer(file=row.file, line=row.number, at=moment(data.get("timestamp")), whole=True, side=True,
                        usage=spent, stop=self.trace.stop)
             )  # fmt: skip
-            self._totals = used if self._totals is None or used is None else self._totals.plus(used)
+            self._add_totals(used)
+
+    def _add_totals(self, used: Usage | None) -> None:
+        self._totals = used if self._totals is None or used is None else self._totals.plus(used)
 
 
 def _added(known: list[float | None]) -> float | None:

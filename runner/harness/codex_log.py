@@ -13,12 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
 from runner.harness.codex_rows import Totals, arguments_of, before_output, duration_ms, line_id, said, usage_of
 from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, sessions, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
 
 if TYPE_CHECKING:
     from runner.harness.base import Request
@@ -164,8 +165,8 @@ class _Reader:
                 self.trace.steps.append(
                     Retry(file=row.file, line=row.number, reason=shortened(match.group(3).strip("() \n")) or words)
                 )
-            elif data.get("type") == "turn.completed":
-                self.trace.settled = True
+            elif data.get("type") in ("turn.started", "turn.completed"):
+                self.trace.settled = data["type"] == "turn.completed"
 
     def finish(self) -> Trace:
         trace = self.trace
@@ -262,14 +263,21 @@ class _Reader:
             self._acted()
         if kind == "item_completed":
             self._completed(row, mapping(payload.get("item")), at)
-        elif kind == "task_started" and (window := count(payload.get("model_context_window"))):
-            self.trace.context_window = Claim(str(window), row.file, row.number)
+        elif kind in ("task_started", "turn_started"):
+            self._begins(row, payload)
         elif kind == "token_count":
             self._token_count(row, mapping(payload.get("info")), at)
         elif kind in ("task_complete", "turn_complete"):
             self._complete(row, payload, at)
         elif kind == "exec_command_end":
             self._command_end(payload)
+
+    def _begins(self, row: Row, payload: dict[str, Any]) -> None:
+        """A turn that has not ended has no end, however the one before it ended."""
+        if window := count(payload.get("model_context_window")):
+            self.trace.context_window = Claim(str(window), row.file, row.number)
+        if not self._stream and not self._is_copy(row, payload):
+            self.trace.stop = self.trace.error = None
 
     def _completed(self, row: Row, item: dict[str, Any], at: str | None) -> None:
         kind = text(item.get("type"))
@@ -348,7 +356,7 @@ class _Reader:
             return
         words = text(error.get("message")) or "error"
         info = error.get("codex_error_info")
-        context = info == "context_window_exceeded" or (info is None and bool(OVERFLOW.search(words)))
+        context = info == "context_window_exceeded" or (info is None and overflows(words))
         self.trace.stop, self.trace.error = "error", shortened(words)
         self.trace.steps.append(
             Answer(file=row.file, line=row.number, at=at, whole=False, stop="error", error=shortened(words),

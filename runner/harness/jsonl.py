@@ -16,9 +16,12 @@ from runner.harness.summary import LogError
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 MAX_DOCUMENT_BYTES = 512 * 1024 * 1024
+MOST_GLUED = 8
+"""Places inside one object that may look like the seam between two."""
 MAX_DEPTH = 200
 """No agent nests deeper; what does would exhaust the stack of whoever walks it."""
 GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _SURROGATE = re.compile(rb"\\ud[89a-f]|\xed[\xa0-\xbf]", re.IGNORECASE)
 
 
@@ -32,10 +35,12 @@ class Row:
 
 
 def opened(path: Path) -> IO[bytes]:
-    """A log's bytes: unpacked, where gzip packed them."""
+    """A log's bytes: unpacked, where gzip packed them. LogError for another packer's."""
     with path.open("rb") as file:
-        packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
-    return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")
+        head = file.read(len(ZSTD_MAGIC))
+    if head == ZSTD_MAGIC:
+        raise LogError(f"{path.name} is packed by zstd", "unpack it first: zstd -d --rm")
+    return cast(IO[bytes], gzip.open(path)) if head.startswith(GZIP_MAGIC) else path.open("rb")
 
 
 def whole_of(path: Path) -> bytes:
@@ -73,7 +78,22 @@ def rows(path: Path) -> Iterator[Row]:
             if not whole:
                 continue
             data = parsed(whole)
-            yield Row(path.name, number, data if isinstance(data, dict) else None)
+            for one in [data] if data is not None else _glued(whole):
+                yield Row(path.name, number, one if isinstance(one, dict) else None)
+
+
+def _glued(whole: bytes) -> list[Any]:
+    """What stands on a line on which two writers met (each writes its text, then its newline), else one null."""
+    parts = re.split(rb"(?<=\})(?=\{\")", whole)
+    found: list[Any] = []
+    start = 0
+    for end in range(1, len(parts) + 1):
+        if (one := parsed(b"".join(parts[start:end]))) is not None:
+            found.append(one)
+            start = end
+        if end - start > MOST_GLUED:
+            break
+    return found if found and start == len(parts) else [None]
 
 
 def parsed(whole: bytes) -> Any:
@@ -123,7 +143,7 @@ def sessions(folder: Path, *, but: Path) -> list[list[Row]]:
     """All files of JSON lines below ``folder`` without ``but``, in the order of the first time that each names; those
     without one come first, by their names.
     """
-    paths = sorted({*folder.rglob("*.jsonl"), *folder.rglob("*.jsonl.gz")} - {but})
+    paths = sorted({path for suffix in ("", ".gz", ".zst") for path in folder.rglob(f"*.jsonl{suffix}")} - {but})
     found = [list(rows(path)) for path in paths if path.is_file()]
     return sorted(found, key=_began)
 

@@ -10,12 +10,13 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
 from runner.harness.jsonl import items, mapping, parsed, text, whole_of
 from runner.harness.mini_rows import Asked, arguments_of, lost_call, said_of, words_of
 from runner.harness.reading import identify, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Trace, moment, shortened, since_ms
 from runner.schema.base import digest
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _answer(trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines:
     line = lines.of(said.logged_id)
     at = moment(extra.get("timestamp")) or moment(message.get("timestamp")) or moment(said.created)
     where: dict[str, Any] = {"file": lines.name, "line": line, "at": at}
-    context = bool(said.error and OVERFLOW.search(said.error))
+    context = overflows(said.error)
     trace.steps.append(
         Answer(**where, whole=said.error is None, response_id=said.id, model=said.model, usage=said.usage,
                stop=said.stop, error=shortened(said.error), context=context)
@@ -198,7 +199,7 @@ def _said(waiting: Calls, message: dict[str, Any]) -> None:
 
 def _died(trace: Trace, status: str, words: str, lines: _Lines) -> None:
     trace.error = shortened(words)
-    context = status == "ContextWindowExceededError" or bool(OVERFLOW.search(words))
+    context = status == "ContextWindowExceededError" or overflows(words)
     trace.steps.append(
         Answer(file=lines.name, line=lines.of('"exit_status"'), whole=False, stop="error", error=trace.error,
                context=context)
@@ -215,5 +216,5 @@ def _exit(trace: Trace, message: dict[str, Any], extra: dict[str, Any], lines: _
     trace.steps.append(
         Answer(file=lines.name, line=lines.of('"exception_str"'), at=moment(extra.get("timestamp")), whole=False,
                stop="error", error=trace.error or status,
-               context=status == "ContextWindowExceededError" or bool(OVERFLOW.search(words)))
+               context=status == "ContextWindowExceededError" or overflows(words))
     )  # fmt: skip

@@ -10,12 +10,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.gateway.overflow import overflows
 from runner.harness.jsonl import Row, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.opencode import VARIANT
 from runner.harness.opencode_db import database_rows
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.schema.base import digest
 from runner.schema.ledger import Usage
 
 if TYPE_CHECKING:
@@ -156,6 +158,7 @@ class _Reader:
         self._messages: list[tuple[Row, str, dict[str, Any]]] = []
         self._parts: dict[str, list[tuple[Row, dict[str, Any]]]] = {}
         self._calls: set[str] = set()
+        self._told: dict[str, str] = {}
 
     def dump(self, found: Iterable[Row]) -> None:
         for row in found:
@@ -200,6 +203,8 @@ class _Reader:
 
     def finish(self) -> Trace:
         for row, session, data in self._messages:
+            if self._is_copy(session, data):
+                continue
             stream = session if session in self._parents else ""
             parts = self._parts.get(text(data.get("id")) or "", [])
             if data.get("role") == "assistant":
@@ -211,6 +216,14 @@ class _Reader:
             self.trace.stop, self.trace.error = answers[-1].stop, answers[-1].error
             self.trace.settled = answers[-1].stop == "stop"
         return must_know(self.trace, "opencode", recognised=self.seen)
+
+    def _is_copy(self, session: str, data: dict[str, Any]) -> bool:
+        """A fork is a session that begins with copies of another's messages: all is the same but the ids."""
+        times = mapping(data.get("time"))
+        if times.get("created" if data.get("role") == "user" else "completed") is None:
+            return False
+        said = digest({key: value for key, value in data.items() if key not in ("id", "parentID", "sessionID")})
+        return self._told.setdefault(said, session) != session
 
     def _session(self, row: Row, record: dict[str, Any]) -> None:
         self.seen += 1
@@ -335,7 +348,7 @@ def _words(error: Any) -> str:
 
 def _context(error: Any) -> bool:
     raw = mapping(error)
-    return "ContextOverflow" in (text(raw.get("name")) or "") or bool(OVERFLOW.search(_words(error)))
+    return "ContextOverflow" in (text(raw.get("name")) or "") or overflows(_words(error))
 
 
 def _part_id(row: Row) -> str | None:

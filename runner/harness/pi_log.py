@@ -12,11 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
 from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import OVERFLOW, Answer, Call, Compaction, Item, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Item, Retry, Trace, moment, shortened, since_ms
 from runner.schema.base import digest
 from runner.schema.ledger import Usage
 
@@ -144,6 +145,8 @@ class _Reader:
         """Calls whose end was told, and by what."""
         self._answers: set[str] = set()
         self._announced = False
+        self._given_up: set[int] = set()
+        """Places of errors after which somebody else had to speak."""
 
     def entry(self, row: Row, at: str | None = None) -> None:
         """One entry of a session file."""
@@ -157,8 +160,11 @@ class _Reader:
             self._message(row, mapping(data.get("message")), at or moment(data.get("timestamp")))
         elif kind in ("compaction", "usage"):
             self._beside(row, data, at or moment(data.get("timestamp")))
-        elif kind in ("session", "thinking_level_change") and (level := text(data.get("thinkingLevel"))):
-            self.trace.effort = Claim(level, row.file, row.number)
+        elif kind in ("session", "thinking_level_change"):
+            if kind == "session":
+                self._asked_anew()
+            if level := text(data.get("thinkingLevel")):
+                self.trace.effort = Claim(level, row.file, row.number)
         elif kind == "model_change" and (provider := text(data.get("provider"))):
             self.trace.provider = Claim(provider, row.file, row.number)
 
@@ -187,13 +193,13 @@ class _Reader:
             self.seen += 1
             self._announced = True
             self.trace.steps.append(_retry(row, stream))
-        elif kind == "agent_settled":
-            self.trace.settled = True
+        elif kind in ("agent_start", "agent_settled") and not stream:
+            self.trace.settled = kind == "agent_settled"
 
     def finish(self) -> Trace:
         trace = self.trace
         if not self._announced:
-            _mark_retries(trace)
+            _mark_retries(trace, self._given_up)
         if answers := trace.own_answers:
             trace.stop, trace.error = answers[-1].stop, answers[-1].error
         return must_know(trace, "pi", recognised=self.seen)
@@ -209,8 +215,13 @@ class _Reader:
             self._answer(row, message, at, stream)
         elif role == "toolResult":
             self._result(row, stream, message, message.get("content"), at)
+        elif role == "user":
+            self._asked_anew()
         elif role == "system":
             self.trace.prompt = Claim(digest({**message, "timestamp": None}), row.file, row.number)
+
+    def _asked_anew(self) -> None:
+        self._given_up.add(len(self.trace.steps) - 1)
 
     def _answer(self, row: Row, message: dict[str, Any], at: str | None, stream: str) -> None:
         key = text(message.get("responseId"))
@@ -227,7 +238,7 @@ class _Reader:
         level = text(message.get("thinkingLevel"))
         self.trace.steps.append(
             Answer(**where, whole=whole, response_id=key, model=named, usage=usage_of(message.get("usage")), stop=stop,
-                   error=error, context=bool(error and OVERFLOW.search(text(message.get("errorMessage")) or "")),
+                   error=error, context=error is not None and overflows(text(message.get("errorMessage"))),
                    effort=level)
         )  # fmt: skip
         spent = amount(mapping(mapping(message.get("usage")).get("cost")).get("total"))
@@ -337,13 +348,15 @@ def _entry_id(row: Row) -> str | None:
     return digest(data) if at is not None else None
 
 
-def _mark_retries(trace: Trace) -> None:
+def _mark_retries(trace: Trace, given_up: set[int]) -> None:
     """Errors that were asked again: an overflow that was followed by a compaction is none."""
     last = next((step for step in reversed(trace.steps) if isinstance(step, Answer)), None)
     steps: list[Item] = []
-    for step in trace.steps:
+    for place, step in enumerate(trace.steps):
         steps.append(step)
-        if isinstance(step, Answer) and step is not last and step.error is not None and not step.context:
+        if not isinstance(step, Answer) or step is last or place in given_up:
+            continue
+        if step.error is not None and not step.context:
             steps.append(Retry(file=step.file, line=step.line, stream=step.stream, reason=step.error))
     trace.steps = steps
 
@@ -353,7 +366,8 @@ def _add_waits(trace: Trace, events: list[Row]) -> None:
     announced = []
     for row in events:
         kind = (row.data or {}).get("type")
-        trace.settled = trace.settled or kind == "agent_settled"
+        if kind in ("agent_start", "agent_settled"):
+            trace.settled = kind == "agent_settled"
         if kind == "auto_retry_start":
             announced.append(_retry(row, ""))
     retries = [index for index, step in enumerate(trace.steps) if isinstance(step, Retry)]

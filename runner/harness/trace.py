@@ -13,16 +13,6 @@ from typing import Any
 from runner.harness.summary import Claim
 from runner.schema.ledger import Usage
 
-OVERFLOW = re.compile(
-    r"context.?(length|window|size|overflow)|prompt is too long|maximum context|input token count"
-    r"|too many tokens(?!,? (please )?wait|[^.\n]{0,20} per (minute|day))"
-    r"|reduce the length|exceeds? (the )?(available |maximum |model'?s )?(context|allowed (input|number of tokens))"
-    r"|maximum allowed (input|prompt)|input (is )?too long|(prompt|request|input).{0,40}exceeds.{0,40}(token|context)"
-    r"|token limit exceeded|ran out of room",
-    re.IGNORECASE,
-)
-"""The words of an upstream, or of an agent, for "the conversation no longer fits"."""
-
 _WAIT_TOOLS = frozenset({"bashoutput", "taskoutput", "monitor", "wait", "sleep", "wait_agent", "agentoutputtool"})
 _WAIT_COMMAND = re.compile(r"^\s*sleep\s+[\d.]+[smh]?\s*($|&&|;)")
 _MAX_TEXT = 300

@@ -17,7 +17,7 @@ def exchange(*chunks: bytes) -> Exchange:
     provider = Provider(name="p", base_url="http://127.0.0.1:1/v1", free=True)
     found = Exchange("run", provider, "asked", "M01-1", "POST", "/v1/chat/completions")
     found.wire, found.asked = "chat", Asked("asked", True, None, b"")
-    found.reader = AnswerReader("chat", streamed=True)
+    found.reader = AnswerReader("chat")
     found.judge = lambda facts: WRONG if facts.model == "other" else None
     for chunk in chunks:
         found.reader.feed(chunk)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from runner.gateway.answers import AnswerReader, canonical_usage
 from runner.gateway.wire import UnreadableBody, read_request, route, with_fields
+from runner.harness.claude_rows import usage_of
 from runner.schema.ledger import Usage, Wire
 from tests.support.stub_llm import Answer
 
@@ -58,7 +59,7 @@ def test_what_cannot_be_read_is_not_passed(body: bytes, encoding: str | None) ->
 def test_a_stream_is_read_however_it_is_cut_up(wire: Wire, size: int) -> None:
     answer = Answer(wire, {"say": "one two \u2028 three", "tool": ("bash", {"command": "ls"})}, 2, "m", "r")
     raw = "".join(answer.events()).encode()
-    reader = AnswerReader(wire, streamed=True)
+    reader = AnswerReader(wire)
     for start in range(0, len(raw), size):
         reader.feed(raw[start : start + size])
     facts = reader.finish()
@@ -71,15 +72,15 @@ def test_a_stream_is_read_however_it_is_cut_up(wire: Wire, size: int) -> None:
 @pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
 def test_a_stream_without_its_end_is_not_complete(wire: Wire) -> None:
     events = list(Answer(wire, {"say": "one two"}, 0, "m", "r").events())
-    reader = AnswerReader(wire, streamed=True)
+    reader = AnswerReader(wire)
     reader.feed("".join(events[: len(events) // 2]).encode())
     assert not reader.finish().complete
 
 
-@given(st.binary(max_size=300), st.booleans(), st.sampled_from(["chat", "responses", "anthropic"]))
-def test_rubbish_never_hurts(raw: bytes, streamed: bool, wire: Wire) -> None:
+@given(st.binary(max_size=300), st.sampled_from(["chat", "responses", "anthropic"]))
+def test_rubbish_never_hurts(raw: bytes, wire: Wire) -> None:
     for data in (raw, b"data: " + raw + b"\n\n"):
-        reader = AnswerReader(wire, streamed=streamed)
+        reader = AnswerReader(wire)
         reader.feed(data)
         reader.finish()
 
@@ -99,7 +100,7 @@ json_values = st.recursive(
 @given(json_values, st.sampled_from(["chat", "responses", "anthropic"]))
 def test_any_json_can_be_read(value: Any, wire: Wire) -> None:
     for streamed in (True, False):
-        reader = AnswerReader(wire, streamed=streamed)
+        reader = AnswerReader(wire)
         text = json.dumps(value).encode()
         reader.feed(b"data: " + text + b"\n" if streamed else text)
         reader.finish()
@@ -112,8 +113,34 @@ def test_openai_counts_hold_the_cache_and_ours_do_not() -> None:
     assert canonical_usage("chat", {"prompt_tokens": True, "completion_tokens": 1}) is None
 
 
+SPLIT = {"ephemeral_5m_input_tokens": 7, "ephemeral_1h_input_tokens": 9}
+
+
+@pytest.mark.parametrize("counts", [
+    {"cache_creation": SPLIT},
+    {"cache_creation": SPLIT, "cache_creation_input_tokens": 16},
+    {"cache_creation": {**SPLIT, "service": "x"}, "cache_creation_input_tokens": 0},
+])  # fmt: skip
+def test_what_is_written_to_two_caches_is_written_once(counts: dict[str, Any]) -> None:
+    """The wire and the agent's own log say the same of it."""
+    raw = {"input_tokens": 10, "output_tokens": 5, **counts}
+    found = Usage(uncached_input=10, cache_write=16, output=5)
+    assert canonical_usage("anthropic", raw) == found
+    assert usage_of(raw) == found
+
+
+def test_a_later_zero_takes_nothing_back() -> None:
+    """Some servers of the protocol end a stream with counts of nothing."""
+    reader = AnswerReader("anthropic")
+    reader.feed(b'data: {"type":"message_start","message":{"id":"m","model":"c","usage":'
+                b'{"input_tokens":10,"cache_read_input_tokens":4,"output_tokens":1}}}\n\n'
+                b'data: {"type":"message_delta","usage":'
+                b'{"input_tokens":0,"cache_read_input_tokens":0,"output_tokens":50}}\n\n')  # fmt: skip
+    assert reader.finish().usage == Usage(uncached_input=10, cache_read=4, output=50)
+
+
 def test_an_error_in_a_stream_is_none_of_its_words() -> None:
-    reader = AnswerReader("anthropic", streamed=True)
+    reader = AnswerReader("anthropic")
     reader.feed(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"sk-secret"}}\n\n')
     facts = reader.finish()
     assert (facts.error, facts.complete) == ("overloaded_error", False)
@@ -127,7 +154,7 @@ def test_words_of_an_answer_never_pass_for_facts(wire: Wire, words: str, spaced:
     events = list(Answer(wire, {"say": said}, 2, "m", "r").events())
     if not spaced:
         events = [_tight(event) for event in events]
-    reader = AnswerReader(wire, streamed=True)
+    reader = AnswerReader(wire)
     for event in events:
         reader.feed(event.encode())
     facts = reader.finish()

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from runner.gateway.overflow import overflows
+from runner.gateway.wire import is_context_error
 from runner.harness.onefile import read_file
 from runner.harness.reading import summarise
-from runner.harness.trace import OVERFLOW
 from tests.unit.harness.test_versions import at, block, codex, did, lines, spoke
 
 PRINTED = [
@@ -111,6 +112,19 @@ def test_a_tool_that_a_script_asks_for_in_vain_is_unknown(tmp_path: Path) -> Non
         ("prompt is too long: 210000 tokens > 200000 maximum", True),
         ("This model's maximum context length is 128000 tokens.", True),
         ("the request exceeds the available context size", True),
+        ("input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000", True),
+        ("This model's maximum prompt length is 131072 but the request contains 537812 tokens", True),
+        ("Input is too long for requested model.", True),
+        ("prompt token count of 135000 exceeds the limit of 128000", True),
+        ("Your request exceeded model token limit: 262144 (requested: 300000)", True),
+        ("Prompt exceeds max length", True),
+        ("Range of input length should be [1, 30720]", True),
+        ("Input length (265330) exceeds model's maximum context length (262144).", True),
+        ("Please reduce the length of the messages or completion.", True),
+        ("litellm.ContextWindowExceededError: too much", True),
+        ("`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens", True),
+        ("Your request exceeds the rate limit of 40000 tokens per minute", False),
+        ("You exceeded your current quota, please check your plan and billing details", False),
         ("Too many tokens, please wait before trying again.", False),
         ("too many tokens per minute", False),
         ("rate limit of 40,000 input tokens per minute reached", False),
@@ -119,4 +133,4 @@ def test_a_tool_that_a_script_asks_for_in_vain_is_unknown(tmp_path: Path) -> Non
     ],
 )
 def test_a_limit_on_the_rate_is_no_end_of_the_context(words: str, context: bool) -> None:
-    assert bool(OVERFLOW.search(words)) is context
+    assert (overflows(words), is_context_error(400, words.encode())) == (context, context)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from runner.harness import codex_log
 from runner.harness.onefile import read_file
 from runner.harness.reading import summarise
 from runner.harness.summary import LogError, Summary
@@ -78,6 +79,9 @@ WRITTEN = {
     "byte order mark": lambda raw: b"\xef\xbb\xbf" + raw,
     "a hole of NULs before": lambda raw: b"\0" * 5000 + raw,
     "a hole of NULs between": lambda raw: raw.replace(b"\n", b"\n\0\0\0\0\n\0\0", 3),
+    "two writers met": lambda raw: b"".join(
+        line + (b"" if number % 2 else b"\n\n") for number, line in enumerate(raw.splitlines(), 1)
+    ),
     "empty lines": lambda raw: raw.replace(b"\n", b"\n\n \t\n"),
     "no end": lambda raw: raw.rstrip(b"\n"),
     "JSON of other kinds": lambda raw: raw.replace(b"\n", b'\n[1]\n"x"\n7\nnull\n', 2),
@@ -92,6 +96,24 @@ WRITTEN = {
 def test_how_lines_are_written_is_no_matter(tmp_path: Path, source: Path, how: str) -> None:
     raw = source.read_bytes()
     assert facts(tmp_path, WRITTEN[how](raw)) == facts(tmp_path, raw)
+
+
+def test_a_log_of_which_nearly_nothing_is_json_is_no_clean_one(tmp_path: Path) -> None:
+    """One entry a line, and a comma behind all but the last: a list, and no log."""
+    for source in (SOURCES[2], SOURCES[4]):
+        odd = source.read_bytes().rstrip(b"\n").splitlines()[0] + b"\n"
+        raw = source.read_bytes().replace(b"\n", b",\n") + odd
+        assert facts(tmp_path, raw) is None
+
+
+def test_a_log_in_a_package_that_nobody_opens_is_an_error_also_beside_others(tmp_path: Path) -> None:
+    codex = next(source for source in SOURCES if source.parent.name == "codex")
+    (tmp_path / "rollout-1.jsonl").write_bytes(codex.read_bytes())
+    (tmp_path / "rollout-2.jsonl.zst").write_bytes(b"\x28\xb5\x2f\xfd" + b"\0" * 40)
+    with pytest.raises(LogError, match="zstd"):
+        codex_log.read_trace(tmp_path)
+    with pytest.raises(LogError, match="zstd"):
+        read_file(tmp_path / "rollout-2.jsonl.zst")
 
 
 @pytest.mark.parametrize("odd", ["\u2028", "\u2029", "\x85", "\x0b", "\x1e", "\ud800"])

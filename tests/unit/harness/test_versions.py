@@ -330,3 +330,19 @@ def test_a_new_kind_of_call_of_codex_is_a_call(tmp_path: Path) -> None:
            counted(3, 10, 10)]  # fmt: skip
     found = read(lines(tmp_path / "x.jsonl", *log))
     assert (found.turns, found.calls, found.failed_tools) == (1, 1, 0)
+
+
+def test_sessions_of_claude_that_know_nothing_of_each_other_have_totals_of_their_own(tmp_path: Path) -> None:
+    """One that goes on in a file of its own (a fork) has those of its past in its totals."""
+
+    def totals(session: str, began: int, used: int) -> dict[str, Any]:
+        model = {"inputTokens": used, "outputTokens": 10, "cacheReadInputTokens": 0, "cacheCreationInputTokens": 0}
+        return {"type": "cost-state", "sessionId": session, "startTime": began, "totalCostUSD": used / 1000,
+                "modelUsage": {"m": model}}  # fmt: skip
+
+    lines(tmp_path / "1.jsonl", block("a", "m1"), totals("s", 1, 150))
+    lines(tmp_path / "2.jsonl", block("b", "m2", second=1), totals("t", 2, 130))
+    lines(tmp_path / "3.jsonl", block("b", "m2", second=1), block("c", "m3", second=2), totals("u", 2, 270))
+    trace = claude_log.read_trace(tmp_path)
+    assert trace.side_usage is not None
+    assert (trace.side_usage.uncached_input, trace.cost_usd) == (120, 0.42)
