@@ -21,7 +21,7 @@ def test_a_benchmark_without_a_reference_is_not_proven(home: Path, opened: Opene
 def test_full_marks_of_what_could_be_measured_are_not_full_marks(home: Path, opened: Opened) -> None:
     index = home / "index.md"
     weights = "corpus: {mutation: 60"
-    index.write_text(index.read_text().replace(weights, f"gates: {{unit: 10}}\n      {weights}"))
+    index.write_text(index.read_text().replace(weights, f"gates: {{criterion: 10}}\n      {weights}"))
     bench = opened()
     (claim,) = prove_reference(bench)
     assert claim.evidence["code"] == 100
