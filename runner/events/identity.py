@@ -31,6 +31,7 @@ def identify_run(
     arm = lock.arm
     facets = {
         "provider": look.facet(arm.provider, "provider", lambda t: t.provider, None, comparable=False),
+        "host": look.facet(None, None, None, lambda line: line.host_served),
         "model": look.facet(arm.model, "model", lambda t: t.model, lambda line: line.model_served or line.model_asked),
         "harness": look.facet(arm.harness, "harness", None, None, comparable=False),
         "harness_version": look.facet(arm.harness_version, "harness_version", lambda t: t.version, None),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from runner.schema.base import digest
 
@@ -27,10 +30,12 @@ def options_of(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def options_sha256(data: Mapping[str, Any]) -> str | None:
-    """Hash of ``options_of``; None where nothing was read, or it nests deeper than anybody can follow."""
+    """Hash of ``options_of`` as JSON; None where nothing was read, or an option is beyond all bounds."""
+    if not data:
+        return None
     try:
-        return digest(options_of(data)) if data else None
-    except (ValueError, RecursionError):
+        return hashlib.sha256(orjson.dumps(options_of(data), option=orjson.OPT_SORT_KEYS)).hexdigest()
+    except orjson.JSONEncodeError:
         return None
 
 

@@ -151,3 +151,14 @@ def test_mode_is_the_harness_and_what_was_seen_never_a_default(
     assert facet.requested.value is None or holds(run, facet.requested.evidence, mode)
     assert facet.logged.value == ("multi_agent" if helped else None)
     assert not helped or holds(run, facet.logged.evidence, "helper")
+
+
+def test_the_host_behind_a_broker_is_named_and_so_is_a_second_one(tmp_path: Path) -> None:
+    run = stored_run(tmp_path, "pi", "happy", effort="high")
+    lines = read_ledger(run.ledger)
+    hosts = ["a", "a", "b", *["a"] * (len(lines) - 3)]
+    named = [line.model_copy(update={"host_served": host}) for line, host in zip(lines, hosts, strict=True)]
+    run.ledger.write_text("".join(line.model_dump_json(by_alias=True) + "\n" for line in named))
+    said = identity(run).facets["host"].on_wire
+    assert (said.value, said.reason) == ("a", f"of {len(lines)} requests; also b in 1")
+    assert holds(run, said.evidence, '"a"')

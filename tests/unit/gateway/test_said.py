@@ -49,3 +49,8 @@ def test_options_are_all_but_the_conversation_and_the_session(other: dict[str, A
 def test_a_pinned_option_lets_no_tool_of_the_providers_in() -> None:
     asked = read_request("chat", json.dumps(PLAIN).encode(), None, {"plugins": [{"id": "web"}], "provider": {}})
     assert asked.tools == ["web_search"]
+
+
+@pytest.mark.parametrize("odd", [1 << 80, "\ud800", json.loads("[" * 400 + "]" * 400)])
+def test_an_option_beyond_all_bounds_costs_no_line(odd: Any) -> None:
+    assert line({**PLAIN, "odd": odd}).options_sha256 is None
