@@ -93,15 +93,11 @@ def _journal(sources: Sources) -> Iterable[dict[str, Any]]:
 
 def _wire(sources: Sources) -> Iterable[dict[str, Any]]:
     """Freezes stand on the wire alone; answers are told where the agent's log tells them, or else here."""
-    logged = {
-        answer.response_id
-        for segment in sources.segments if segment.trace
-        for answer in segment.trace.answers if answer.response_id
-    }  # fmt: skip
+    logged = {number for number, _ in _joined(sources).values()}
     found = []
     for number, line in enumerate(sources.ledger, 1):
         asks = line.protocol in ("chat", "responses", "anthropic") and not line.ours
-        if not asks or (line.response_id and line.response_id in logged):
+        if not asks or number in logged:
             continue
         found.append(_event("answer", line.time, *_place(line.attempt), "", Source(file="gateway.jsonl", line=number),
                             {**_on_wire(line), "logged": False}))  # fmt: skip
@@ -114,8 +110,7 @@ def _wire(sources: Sources) -> Iterable[dict[str, Any]]:
 
 
 def _agents(sources: Sources) -> Iterable[dict[str, Any]]:
-    lines = enumerate(sources.ledger, 1)
-    wire = {line.response_id: (n, line) for n, line in lines if line.response_id and not line.ours}
+    wire = _joined(sources)
     for segment in sources.segments:
         place = (segment.label, segment.number)
         start = _started(sources, segment)
@@ -134,6 +129,29 @@ def _agents(sources: Sources) -> Iterable[dict[str, Any]]:
                 yield _event("compaction", step.at, *place, step.stream, source, data)
             else:
                 yield _event("answer", step.at, *place, step.stream, source, _answer(step, wire))
+
+
+def _joined(sources: Sources) -> dict[int, tuple[int, LedgerLine]]:
+    """The ledger's line of each answer that a log tells of, by the answer's identity in memory.
+
+    Servers may give many answers one id: they are joined in their order, those of the same attempt first. An answer
+    that a later log tells again belongs to the line that it has.
+    """
+    lines: dict[str, list[tuple[int, LedgerLine]]] = {}
+    for number, line in enumerate(sources.ledger, 1):
+        if line.response_id and not line.ours:
+            lines.setdefault(line.response_id, []).append((number, line))
+    found: dict[int, tuple[int, LedgerLine]] = {}
+    used: set[int] = set()
+    for segment in sources.segments:
+        for answer in segment.trace.answers if segment.trace else ():
+            known = lines.get(answer.response_id or "", [])
+            mine = [item for item in known if item[1].attempt == f"{segment.label}-{segment.number}"]
+            free = [item for item in [*mine, *known] if item[0] not in used]
+            if known:
+                found[id(answer)] = (free or known)[0]
+                used.add(found[id(answer)][0])
+    return found
 
 
 def _looks(sources: Sources) -> Iterable[dict[str, Any]]:
@@ -162,9 +180,9 @@ def _call(call: Call) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _answer(answer: Answer, wire: dict[str, tuple[int, LedgerLine]]) -> dict[str, Any]:
+def _answer(answer: Answer, wire: dict[int, tuple[int, LedgerLine]]) -> dict[str, Any]:
     """The agent's words, and the ledger's line of the same id (``usage_wire``: where that one counts otherwise)."""
-    number, line = wire.get(answer.response_id or "", (None, None))
+    number, line = wire.get(id(answer), (None, None))
     seen = line.usage if line is not None else None
     return {
         "response_id": answer.response_id, "ledger_line": number, "logged": True,

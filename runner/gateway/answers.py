@@ -17,7 +17,7 @@ from runner.gateway.wire import is_context_error
 from runner.schema.ledger import Usage, Wire
 
 MAX_PLAIN_BYTES = 32 * 1024 * 1024
-MAX_LINE_BYTES = 16 * 1024 * 1024
+MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 _TELLING = {
     "chat": re.compile(rb'"(usage|error)"\s*:\s*[^n\s]|"finish_reason"\s*:\s*"'),
@@ -64,6 +64,7 @@ class AnswerReader:
         self._parts: list[bytes] = []
         self._size = 0
         self._raw: dict[str, Any] = {}
+        self._packed = bool(encoding)
         self._unpacker = Unpacker(encoding)
         if not self._unpacker.known:
             self.facts.unreadable = f"the answer is compressed with {encoding}"
@@ -71,27 +72,32 @@ class AnswerReader:
     def feed(self, chunk: bytes) -> None:
         if self.facts.unreadable:
             return
-        try:
-            chunk = self._unpacker.feed(chunk)
-        except zlib.error:
-            self.facts.unreadable = "the answer's compression is broken"
-            return
+        if self._packed:
+            try:
+                chunk = self._unpacker.feed(chunk)
+            except zlib.error:
+                self.facts.unreadable = "the answer's compression is broken"
+                return
         if self._streamed is None:
             chunk = chunk.lstrip(b" \t\r\n\xef\xbb\xbf")
             if not chunk:
                 return
             self._streamed = chunk[:1] not in b"{["
+        self._size += len(chunk)
         if not self._streamed:
-            self._keep(chunk, MAX_PLAIN_BYTES)
-            return
+            self._parts.append(chunk)
+        else:
+            self._lines(chunk)
+        if self._size > (MAX_EVENT_BYTES if self._streamed else MAX_PLAIN_BYTES):
+            self.facts.unreadable, self._rest, self._parts = "the answer is too large to read", b"", []
+
+    def _lines(self, chunk: bytes) -> None:
         if b"\r" in chunk:
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         *lines, self._rest = (self._rest + chunk).split(b"\n")
-        if len(self._rest) > MAX_LINE_BYTES:
-            self.facts.unreadable, self._rest = "a line of the answer is too large to read", b""
         for line in lines:
             if line.startswith(b"data:"):
-                self._keep(line[5:].strip(), MAX_LINE_BYTES)
+                self._parts.append(line[5:].strip())
             elif not line:
                 self._event_ends()
 
@@ -106,17 +112,14 @@ class AnswerReader:
         self._rest, self._parts = b"", []
         return self.facts
 
-    def _keep(self, part: bytes, most: int) -> None:
-        self._parts.append(part)
-        self._size += len(part)
-        if self._size > most:
-            self.facts.unreadable, self._parts = "the answer is too large to read", []
-
     def _event_ends(self) -> None:
         """An event's data may stand on several lines; where no empty line parts them, each is one of its own."""
         parts, self._parts, self._size = self._parts, [], 0
+        if len(parts) == 1:
+            self._event(parts[0])
+            return
         whole = b"\n".join(parts)
-        for text in [whole] if len(parts) < 2 or _json_object(whole) is not None else parts:
+        for text in [whole] if _json_object(whole) is not None else parts:
             self._event(text)
 
     def _event(self, text: bytes) -> None:

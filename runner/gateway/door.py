@@ -185,7 +185,7 @@ class Door:
 
     def _forbidden(self, exchange: Exchange, asked: Asked) -> Reply | None:
         """What no request of this run may ask for."""
-        if asked.model != self.spec.model:
+        if asked.model != self.spec.model or asked.others:
             return self._refuse(exchange, 403, "model", f"this run is pinned to the model {self.spec.model}")
         tools = [kind for kind in asked.tools if kind not in self.spec.tools]
         if tools:

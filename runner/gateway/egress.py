@@ -27,6 +27,8 @@ CHUNK = 1 << 16
 MAX_BUFFER = 1 << 20
 _NAME = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
 
 class Refused(Exception):
     """The host cannot be reached; the words are for the agent."""
@@ -72,7 +74,7 @@ class Egress:
             return _streams(await through(proxy, f"{host}:{PORT}", self._context))
         addresses = await asyncio.get_running_loop().getaddrinfo(host, PORT, type=socket.SOCK_STREAM)
         # A name that leads into the host's own network would open what the pod is closed against.
-        public = [where[4][0] for where in addresses if ipaddress.ip_address(where[4][0]).is_global]
+        public = [where[4][0] for where in addresses if is_public(str(where[4][0]))]
         if not public:
             raise Refused("its name leads to no public address")
         return await asyncio.open_connection(str(public[0]), PORT)
@@ -81,6 +83,18 @@ class Egress:
 def is_host_name(name: str) -> bool:
     """Whether ``name`` is a full host name in small letters, and no address."""
     return _NAME.fullmatch(name) is not None
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is everybody's: also the one of version 4 that a gateway would read out of a longer one."""
+    found = ipaddress.ip_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour
+        if found in _NAT64:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        if found.is_site_local or (inner is not None and not is_public(str(inner))):
+            return False
+    return found.is_global and not found.is_multicast
 
 
 def _streams(transport: asyncio.Transport) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -18,7 +18,7 @@ def proxy_for(url: str, env: Mapping[str, str]) -> str | None:
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    if host == "localhost" or host.startswith("127.") or host == "::1":
+    if host in ("localhost", "::1", "0.0.0.0") or host.startswith("127."):
         return None
     # What a web server sets from a request's header of that name is no proxy of ours.
     names = ["all_proxy"] if parts.scheme == "http" and "REQUEST_METHOD" in env else [f"{parts.scheme}_proxy"]
@@ -49,8 +49,9 @@ def _either(env: Mapping[str, str], name: str) -> str | None:
 def _bypassed(host: str, port: int | None, no_proxy: str) -> bool:
     """``name`` and ``.name`` also stand for everything below; ``name:port`` for that port alone."""
     for entry in no_proxy.replace(" ", ",").split(","):
-        name, _, at = entry.lower().rpartition(":") if re.fullmatch(r"[^:]+:\d+", entry) else (entry.lower(), "", "")
-        name = name.removeprefix("*").removeprefix(".")
+        parts = re.fullmatch(r"(\[[^]]+\]|[^:]+)(?::(\d+))?", entry.lower())
+        name, at = (parts[1], parts[2]) if parts else (entry.lower(), None)
+        name = name.removeprefix("*").removeprefix(".").strip("[]")
         if at and at != str(port or ""):
             continue
         if entry == "*" or (name and (host == name or host.endswith(f".{name}") or _within(host, name))):

@@ -44,6 +44,9 @@ _FIELDS = {
     "mcp_servers": "mcp",
     "plugins": "other",
     "agent_id": "other",
+    "preset": "stored_prompt",
+    "data_sources": "file_search",
+    "connectors": "mcp",
     "container": "code_execution",
     "skills": "code_execution",
 }

@@ -55,6 +55,12 @@ class Asked:
     sent: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
+    def others(self) -> bool:
+        """Whether it names models to take in the place of the first, as brokers let one."""
+        lists = [self.data.get(name) for name in ("models", "fallbacks")]
+        return any(part not in (None, [], [self.model]) for part in lists)
+
+    @property
     def changed(self) -> bool:
         return self.note is not None
 

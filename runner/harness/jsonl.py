@@ -87,7 +87,7 @@ def _glued(whole: bytes) -> list[Any]:
     parts = re.split(rb"(?<=\})(?=\{\")", whole)
     found: list[Any] = []
     start = 0
-    for end in range(1, len(parts) + 1):
+    for end in range(1, len(parts) + 1) if len(parts) > 1 else ():
         if (one := parsed(b"".join(parts[start:end]))) is not None:
             found.append(one)
             start = end

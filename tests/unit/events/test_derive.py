@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,18 @@ def test_every_answer_joins_its_line_of_the_ledger(tmp_path: Path, agent: str, c
     assert all(answer["logged"] for answer in answers)
     assert len(of_kind(found, "tool_call")) == calls
     assert all(event.milestone == "M01" and event.attempt == 1 for event in found if event.kind != "run_start")
+
+
+def test_answers_of_a_server_that_has_one_id_for_all_are_joined_in_their_order(tmp_path: Path) -> None:
+    run = stored_run(tmp_path, "pi", "happy", "happy")
+    for path in (run.ledger, *run.agent.rglob("*.jsonl")):
+        path.write_text(re.sub(r"chatcmpl-[0-9a-f]+", "the-same", path.read_text()))
+    answers = of_kind(events(run, None, None), "answer")
+    assert sorted(answer["ledger_line"] for answer in answers) == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert not any("usage_wire" in answer for answer in answers)
+    (run.agent / "M01-2" / "own" / "session.jsonl").unlink()
+    (run.agent / "M01-2" / "stdout.jsonl").unlink()
+    assert sorted(answer["logged"] for answer in of_kind(events(run, None, None), "answer")) == [False] * 4 + [True] * 4
 
 
 def test_a_call_is_told_by_hash_and_size_never_by_its_words(tmp_path: Path) -> None:

@@ -190,6 +190,16 @@ def test_half_a_character_keeps_nothing_out_of_the_ledger(tmp_path: Path, given:
     assert (line.outcome, line.usage) == ("answered", COUNTED)
 
 
+@pytest.mark.parametrize("name", ["models", "fallbacks"])
+def test_no_other_model_may_step_in(tmp_path: Path, name: str) -> None:
+    """A broker would ask the next one where the first refuses."""
+    talk, got = one(a_request(given=f'"{name}": ["{MODEL}", "better/model"]'.encode()))
+    (line,) = run(tmp_path, answering(STREAM), talk)
+    assert (line.refused, got[0].split()[1]) == ("model", b"403")
+    talk, got = one(a_request(given=f'"{name}": ["{MODEL}"]'.encode()))
+    assert run(tmp_path, answering(STREAM), talk)[-1].outcome == "answered"
+
+
 def test_a_model_that_is_half_a_character_is_refused_and_booked(tmp_path: Path) -> None:
     body = b'{"model": "\\ud83d"}'
     talk, got = one(a_request().split(b"Content-Length")[0] + b"Content-Length: %d\r\nConnection: close\r\n\r\n"
