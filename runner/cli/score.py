@@ -130,7 +130,7 @@ def report(
     _one_of("--orch", orch, ("loop", "orchestrate", "direct", "-"))
     named = {"gates": gates_json, "corpus": corpus_json, "mutations": mutations_json, "process": process_json,
              "cost": cost_json}  # fmt: skip
-    documents = {layer: read_document(path) for layer, path in named.items() if path is not None}
+    documents = {layer: read_document(layer, path) for layer, path in named.items() if path is not None}
     if log is not None or ndjson:
         logs = (log, ndjson, since, until, plan_segment)
         documents |= score_run.documents(benchmark, branch, repo, logs, endpoint, provider, registry, documents)

@@ -11,6 +11,7 @@ from runner.schema.entry import Entry
 from runner.schema.score import Component, Composite
 
 Document = Mapping[str, Any]
+PENDING = "_pending_"
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,8 @@ def seed_detail(entry: Entry, layers: Layers, stated: Stated, row: dict[str, str
     head = {
         "benchmark": entry.id, "model": row["model"].strip("`"), "branch": stated.branch, "run_id": run_id,
         "date": row["date"], "outcome": layers.outcome, "code": _number(layers.code, scored),
-        "agentic": _number(layers.agentic, scored), "review": "null", "status": "measuring",
+        "agentic": _number(layers.agentic, scored),
+        "review": layers.review if scored and layers.review != PENDING else "null", "status": "measuring",
     }  # fmt: skip
     parts = [
         "---\n" + "\n".join(f"{key}: {value}" for key, value in head.items()) + "\n---",
@@ -135,7 +137,7 @@ def _gates(gates: Document) -> str:
 def _corpus(entry: Entry, corpus: Document) -> str:
     a = corpus["aggregate"]
     rows = [["cases", str(a["case_count"]), f"`{entry.cases_dir}`"]]
-    if "recall" in a:
+    if a.get("recall"):
         r, g = a["recall"], a["gaps"]
         source = r.get("source", "exact case names, or as a judge counted")
         agreement = f", agreement {r['agreement']}" if r.get("agreement") is not None else ""

@@ -109,12 +109,11 @@ def read_answer(text: str, places: Places) -> tuple[Answer | None, str | None]:
     return (None, f"it cites {missing}, which does not exist") if missing else (answer, None)
 
 
-def from_import(given: ReviewImport, run_id: str, arm: Arm | None, places: Places) -> ReviewRecord:
-    """Grades given elsewhere. Raises ConfigError where a reviewer is the contestant itself."""
+def from_import(given: ReviewImport, run_id: str, contestant: str, places: Places) -> ReviewRecord:
+    """Grades given elsewhere. Raises ConfigError as ``check_reviewers`` does."""
+    check_reviewers([one.reviewer for one in given.reviews], contestant)
     reviews = []
     for one in given.reviews:
-        if arm is not None and same_model(one.reviewer, arm.label):
-            raise ConfigError(f"{one.reviewer} is the contestant: it cannot review itself", "name another reviewer")
         missing = places.missing(one.findings)
         reviews.append(Review(
             reviewer=one.reviewer, given="import", valid=missing is None, grades=one.grades, findings=one.findings,
@@ -123,17 +122,17 @@ def from_import(given: ReviewImport, run_id: str, arm: Arm | None, places: Place
     return ReviewRecord(run_id=run_id, rubric=given.rubric, prompt="given elsewhere", reviews=reviews)
 
 
-def check_reviewers(reviewers: Sequence[str], arm: Arm) -> None:
+def check_reviewers(reviewers: Sequence[str], contestant: str) -> None:
     """At least two, on different models, none the contestant's. Raises ConfigError."""
     models = {_model(name) for name in reviewers}
     if len(models) < REVIEWERS_NEEDED:
         raise ConfigError(
             f"{len(models)} reviewing models; at least {REVIEWERS_NEEDED} different ones are needed",
-            "name them in the entry: reviewers: [provider/model, provider/model]",
+            "name them as provider/model (the entry's key is reviewers: [provider/model, provider/model])",
         )
-    own = next((name for name in reviewers if same_model(name, arm.label)), None)
+    own = next((name for name in reviewers if same_model(name, contestant)), None)
     if own is not None:
-        raise ConfigError(f"{own} is the contestant: it cannot review itself", "name another reviewer in the entry")
+        raise ConfigError(f"{own} is the contestant: it cannot review itself", "name another reviewer")
 
 
 def same_model(first: str, second: str) -> bool:

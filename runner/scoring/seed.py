@@ -74,16 +74,12 @@ def _counted(items: list[str], what: str) -> str:
 
 
 def gates_from(document: Document) -> Score:
-    """The gates of such a document, whoever wrote it. Raises ConfigError where it is none."""
+    """The gates of such a document, whoever wrote it."""
     gates = []
     for name, value in document.items():
-        if not isinstance(value, dict) or not isinstance(value.get("pass"), bool | None):
-            raise ConfigError(f"the gates document says nothing usable of {name!r}", "make it with bench-score gates")
         facts = value.get("facts") if isinstance(value.get("facts"), dict) else {"said": value.get("evidence")}
         if name == "milestones":
-            facts = {"statuses": value.get("statuses") or {}, **(facts or {})}
-            if value["pass"] is not None and not facts["statuses"]:
-                raise ConfigError("the gates document lists no milestone", "a plan without milestones proves nothing")
+            facts = {**(facts or {}), "statuses": value.get("statuses") or {}}
         reason = str(value.get("evidence")) if value["pass"] is None else None
         known = value.get("class") in ("black-box", "in-process", "files")
         gates.append(Gate(id=name, passed=value["pass"], evidence=facts or {}, reason=reason,
@@ -214,70 +210,57 @@ def _patch(mutant: Mutant | None, name: str, unusable: str | None) -> Document:
 
 def recounted(corpus: Document) -> Document:
     """The document with a source that fits its counts: matches beyond those that it lists were added by a judge,
-    whoever wrote them in. Anything that is no corpus document comes back as it is.
+    whoever wrote them in.
     """
-    try:
-        aggregate = corpus["aggregate"]
-        recall, gaps = dict(aggregate["recall"]), dict(aggregate["gaps"])
-        added = recall["matched"] - (recall["total"] - len(recall["unmatched_etalon"]))
-        if added > 0:
-            by = recall.get("source", "exact names").removesuffix(" + judge")
-            recall |= {"source": f"{by} + judge", "pct": _pct(recall["matched"], recall["total"]),
-                       "judged": [*recall.get("judged", []), *["by hand"] * added]}  # fmt: skip
-            more = max(0, gaps["matched"] - (gaps["total"] - len(gaps["unmatched"])))
-            gaps["judged"] = gaps.get("judged", 0) + more
-    except (KeyError, TypeError, AttributeError):
+    aggregate = corpus["aggregate"]
+    recall, gaps = aggregate.get("recall"), aggregate.get("gaps")
+    added = recall["matched"] - (recall["total"] - len(recall.get("unmatched_etalon", []))) if recall else 0
+    if added <= 0:
         return corpus
+    by = recall.get("source", "exact names").removesuffix(" + judge")
+    recall = {**recall, "source": f"{by} + judge", "pct": _pct(recall["matched"], recall["total"]),
+              "judged": [*recall.get("judged", []), *["by hand"] * added]}  # fmt: skip
+    more = max(0, gaps["matched"] - (gaps["total"] - len(gaps.get("unmatched", []))))
+    gaps = {**gaps, "judged": gaps.get("judged", 0) + more}
     return {**corpus, "aggregate": {**aggregate, "recall": recall, "gaps": gaps}}
 
 
 def corpus_from(corpus: Document, mutations: Document | None) -> Corpus:
     """Figures of such documents, whoever wrote them (a judge may have raised the counts of recall).
 
-    Of a kill only what names a case is believed, and every patch that fits a frozen program counts. Raises
-    ConfigError where a document is none.
+    Of a kill only what names a case is believed, and every patch that fits a frozen program counts.
     """
-    try:
-        a = corpus["aggregate"]
-        form = Form(a["case_count"], a["four_channel_cases"], a["asserted_lines"], a["wildcards"], a["wildcard_lines"],
-                    channels=a["four_channel_pct"] is not None or not a["case_count"])  # fmt: skip
-        tally = None
-        if "recall" in a:
-            r, g = a["recall"], a["gaps"]
-            tally = Tally(r["matched"], r["total"], g["matched"], g["total"], r.get("source", "exact names or judge"),
-                          len(r.get("judged", [])), g.get("judged", 0))  # fmt: skip
-            if not (0 <= tally.matched <= tally.total and 0 <= tally.gaps_matched <= tally.gaps_total):
-                raise ConfigError("the corpus document matches more cases than there are", "check recall and gaps")
-        kills = None
-        unusable = corpus.get("unusable")
-        if mutations is not None:
-            named = [p for p in mutations["patches"] if p["verdict"] == "killed" and p["killed_by"]]
-            kills = (len(named), int(mutations["patch_count"]) - len(mutations.get("unfit", [])))
-            unusable = unusable or mutations.get("unusable")
-    except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"the corpus or mutations document cannot be used: {error!r}", "make it with bench-score") \
-            from None  # fmt: skip
+    a = corpus["aggregate"]
+    form = Form(a["case_count"], a["four_channel_cases"], a["asserted_lines"], a["wildcards"], a["wildcard_lines"],
+                channels=a["four_channel_pct"] is not None or not a["case_count"])  # fmt: skip
+    tally = None
+    if a.get("recall"):
+        r, g = a["recall"], a["gaps"]
+        tally = Tally(r["matched"], r["total"], g["matched"], g["total"], r.get("source", "exact names or judge"),
+                      len(r.get("judged", [])), g.get("judged", 0))  # fmt: skip
+    kills = None
+    unusable = corpus.get("unusable")
+    if mutations is not None:
+        named = [p for p in mutations["patches"] if p["verdict"] == "killed" and p["killed_by"]]
+        kills = (len(named), mutations["patch_count"] - len(mutations.get("unfit", [])))
+        unusable = unusable or mutations.get("unusable")
     return Corpus(form, tally, kills, unusable or (None if form.case_count else "the corpus is empty"))
 
 
-def process_from(document: Document) -> dict[str, Cell]:
-    """The figures that ``agentic`` needs, from a process document. Raises ConfigError where it is none."""
-    try:
-        totals, run = document["totals"], document["run"]
-        churn = totals["churn"]
-        figures = {"retries": run["retries"], "context_deaths": totals["deaths"]}
-        figures |= {key: totals[key] for key in ("tool_calls", "malformed", "loops")}
-        figures["blind_rebaselines_1"] = totals["blind_rebaselines"]
-        figures["blind_rebaselines_2"] = totals.get("blind_rebaselines_2")
-        pushed, diff = churn["pushed_lines"], churn["diff_lines"]
-    except (KeyError, TypeError) as error:
-        raise ConfigError(f"the process document cannot be used: {error!r}", "make it with bench-score process") \
-            from None  # fmt: skip
+def process_from(document: Document, diff_lines: int | None = None) -> dict[str, Cell]:
+    """The figures that ``agentic`` needs, from a document; ``diff_lines``: the branch's, where it names none."""
+    totals, run = document["totals"], document["run"]
+    churn = totals["churn"]
+    figures = {"retries": run["retries"], "context_deaths": totals["deaths"]}
+    figures |= {key: totals[key] for key in ("tool_calls", "malformed", "loops")}
+    figures["blind_rebaselines_1"] = totals["blind_rebaselines"]
+    figures["blind_rebaselines_2"] = totals.get("blind_rebaselines_2")
     cells = {
         name: Cell.none(f"{name} was not measured") if value is None else Cell.of(value, "process")
         for name, value in figures.items()
     }
-    return cells | {"churn_payload": churn_ratio(pushed, diff)}
+    diff = churn["diff_lines"] if churn["diff_lines"] is not None else diff_lines
+    return cells | {"churn_payload": churn_ratio(churn["pushed_lines"], diff)}
 
 
 def churn_ratio(pushed: int | None, diff: int | None) -> Cell:

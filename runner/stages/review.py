@@ -49,7 +49,7 @@ def import_reviews(stored: Stored, file: Path) -> Revision:
     given = read_given(ReviewImport, file)
     with opened_branch(stored) as (mirror, head):
         places = Places.of(mirror, stored.lock.baseline, head)
-    record = from_import(given, stored.lock.run_id, stored.lock.arm, places)
+    record = from_import(given, stored.lock.run_id, stored.lock.arm.label, places)
     return _fold(stored, record, digest([record.rubric, record.prompt, sorted(r.reviewer for r in record.reviews)]))
 
 
@@ -57,7 +57,7 @@ def ask_reviewers(stored: Stored, gateway: Gateway, tell: Tell) -> Revision:
     """Ask every reviewer of the entry, each alone. Raises ConfigError for reviewers that may not review this run."""
     reviewable(stored)
     reviewers = stored.benchmark.entry.reviewers
-    check_reviewers(reviewers, stored.lock.arm)
+    check_reviewers(reviewers, stored.lock.arm.label)
     with opened_branch(stored) as (mirror, head):
         places = Places.of(mirror, stored.lock.baseline, head)
         text = prompt_for(_task(stored, mirror), _diff(mirror, stored.lock.baseline, head), _outputs(stored.run),

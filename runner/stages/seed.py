@@ -9,12 +9,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from runner.errors import ConfigError, UsageError
 from runner.lab.prepare import Log
 from runner.report import format as fmt
-from runner.report.seed import Layers, Stated, seed_detail, seed_row
+from runner.report.seed import PENDING, Layers, Stated, seed_detail, seed_row
+from runner.schema.base import complaint
 from runner.schema.review import ReviewImport
 from runner.schema.score import Gate, Score
+from runner.schema.seed import DOCUMENTS
 from runner.scoring import seed
 from runner.scoring.agentic import agentic_components
 from runner.scoring.branch import Branch
@@ -41,32 +45,32 @@ class Given:
     review: Path | None = None
 
 
-def read_document(path: Path) -> Document:
-    """Raises ConfigError where it is no JSON object."""
+def read_document(layer: str, path: Path) -> Document:
+    """A layer's document, as it is. Raises ConfigError naming the key that cannot be used."""
     try:
-        document = json.loads(path.read_bytes())
+        content = path.read_bytes()
+        DOCUMENTS[layer].model_validate_json(content)
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ConfigError(f"{path} is no JSON: {error}") from None
-    if not isinstance(document, dict):
-        raise ConfigError(f"{path} is no JSON object")
+    except ValidationError as error:
+        raise ConfigError(f"{path}: {complaint(error)}", f"make it with bench-score {layer}") from None
+    document: Document = json.loads(content)
     return document
 
 
 def report(branch: Branch, given: Given, stated: Stated, log: Log, *, dry_run: bool) -> str:
     """The row; without ``dry_run`` the detail is written beside the registry, with it both are returned."""
     entry = branch.entry
-    layers = _layers(branch, given, log)
+    slug = slug_of(entry.branch_scheme, stated.branch)
+    layers = _layers(branch, given, slug, log)
     run: Mapping[str, Any] = layers.process["run"] if layers.process else {}
     stamp = now()
     run_id = str(run.get("run_id") or stamp[:19].replace("-", "").replace(":", "").replace("T", "-"))
-    slug = slug_of(entry.branch_scheme, stated.branch)
     target = branch.kit.benchmark.runs_dir / f"{run_id}-{slug}.md"
     row = seed_row(
         entry, layers, stated,
         date=fmt.minute(str(run.get("date") or stamp)),
-        model=str(run.get("model") or slug),
+        model=_model(layers.process, slug),
         report=f"[{run_id}]({entry.runs_dir}/{target.name})",
     )  # fmt: skip
     detail = seed_detail(entry, layers, stated, row, run_id)
@@ -91,7 +95,11 @@ def slug_of(scheme: str, branch: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", slug).strip("-").lower() or "branch"
 
 
-def _layers(branch: Branch, given: Given, log: Log) -> Layers:
+def _model(process: Mapping[str, Any] | None, slug: str) -> str:
+    return str((process["run"].get("model") if process else None) or slug)
+
+
+def _layers(branch: Branch, given: Given, slug: str, log: Log) -> Layers:
     entry, made = branch.entry, dict(given.documents)
     if "gates" not in made:
         made["gates"] = seed.gates_document(entry, gates_of(branch, log))
@@ -112,11 +120,9 @@ def _layers(branch: Branch, given: Given, log: Log) -> Layers:
     parts = code_components(entry, gates, seed.corpus_from(made["corpus"], made.get("mutations")), "not measured")
     diff = branch.mirror.diff_lines(branch.baseline, branch.head)
     process = made.get("process")
-    if process is not None and process["totals"]["churn"].get("diff_lines") is None:
-        process["totals"]["churn"]["diff_lines"] = diff
-    figures = seed.process_from(process) if process is not None else None
+    figures = seed.process_from(process, diff) if process is not None else None
     agentic = agentic_components(entry, figures, outcome, "no log was read")
-    review = "_pending_" if given.review is None else _review(branch, given.review)
+    review = PENDING if given.review is None else _review(branch, given.review, _model(process, slug))
     return Layers(
         gates=made["gates"], corpus=made["corpus"], mutations=made.get("mutations"), process=process,
         cost=made.get("cost"), outcome=outcome, diff_lines=diff, code=compose(parts, entry.formula), code_parts=parts,
@@ -138,9 +144,9 @@ def _with_ci(milestones: Gate, gates: Document) -> Gate:
     return milestones.model_copy(update={"evidence": {**milestones.evidence, "verified": verified}})
 
 
-def _review(branch: Branch, path: Path) -> str:
+def _review(branch: Branch, path: Path, model: str) -> str:
     places = Places.of(branch.mirror, branch.baseline, branch.head)
-    cell = review_cell(from_import(read_given(ReviewImport, path), branch.run_id, None, places))
+    cell = review_cell(from_import(read_given(ReviewImport, path), branch.run_id, model, places))
     if cell.value is None:
         raise ConfigError(f"{path}: {cell.reason}")
     return fmt.grade(float(cell.value))

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from runner.errors import ConfigError
+from runner.report.seed import Layers, Stated, seed_detail, seed_row
+from runner.scoring.agentic import agentic_components
+from runner.scoring.code import code_components
+from runner.scoring.fold import compose
+from runner.scoring.seed import corpus_from, gates_from, process_from, recounted
+from runner.stages.seed import read_document
 from tests.support.seedlike.clone import PROGRAM, Clone, finish, make_clone
 from tests.unit.cli.test_score_seed import document, score
+from tests.unit.report.test_published_rows import ENTRY
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +142,105 @@ def test_counts_raised_by_hand_are_shown_as_a_judges(clone: Clone, tmp_path: Pat
     done = score(clone, "report", "--branch", "bench/good", "--corpus-json", str(given), "--dry-run")
     assert "3/4 etalon cases by exact names + judge, 1 of them by votes x 15" in done.stdout
     assert "| etalon recall | 3/4 (75.0%) | by exact names + judge |" in done.stdout
+
+
+GRADES = {"correctness": 4, "test_quality": 4, "code_quality": 4, "scope_discipline": 5}
+
+
+@pytest.mark.parametrize(
+    ("reviewers", "said"),
+    [(("a/x", "b/good"), "b/good is the contestant"), (("a/x", "b/x"), "1 reviewing models"), (("a/x", "b/y"), None)],
+)
+def test_grades_given_elsewhere_are_by_two_models_that_are_not_the_contestant(
+    clone: Clone, tmp_path: Path, reviewers: tuple[str, ...], said: str | None
+) -> None:
+    given = tmp_path / "grades.json"
+    reviews = [{"reviewer": name, "grades": GRADES} for name in reviewers]
+    given.write_text(json.dumps({"rubric": "shared", "reviews": reviews}))
+    corpus, gates = tmp_path / "corpus.json", tmp_path / "gates.json"
+    corpus.write_text(json.dumps(document(clone, "corpus", "--branch", "bench/good")))
+    green = {"milestones": {"pass": True, "statuses": {"M01-x": "done"}}, "ci": {"pass": True}}
+    gates.write_text(json.dumps(green))
+    mutations = tmp_path / "mutations.json"
+    patch = {"patch": "a.patch", "verdict": "killed", "exit": 1, "killed_by": ["x"], "evidence": "x"}
+    mutations.write_text(json.dumps({"command": "x", "patch_count": 1, "kill_rate": "1/1", "kill_rate_pct": 100.0,
+                                     "patches": [patch]}))  # fmt: skip
+    done = score(clone, "report", "--branch", "bench/good", "--gates-json", str(gates), "--corpus-json", str(corpus),
+                 "--mutations-json", str(mutations), "--review-json", str(given), "--dry-run", where=None)  # fmt: skip
+    if said:
+        assert said in str(done.exception)
+    else:
+        assert "\nreview: 4.25\n" in done.stdout
+
+
+def _paths(value: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    below = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    return [p for key, v in list(below) for p in ((*before, key), *_paths(v, (*before, key)))]
+
+
+TOKENS = {"prompt": 1, "completion": 1, "cached": 1, "cache_write": 0}
+GIVEN: dict[str, Any] = {
+    "gates": {"milestones": {"pass": True, "evidence": "x", "statuses": {"M01-x": "done"}},
+              "ci": {"pass": True, "evidence": "x"}},
+    "corpus": {"cases": {}, "aggregate": {
+        "case_count": 3, "four_channel_cases": 2, "four_channel_pct": 66.67, "wildcards": 0, "wildcard_lines": 0,
+        "asserted_lines": 6, "wildcard_line_ratio": 0.0,
+        "recall": {"matched": 2, "total": 4, "pct": 50.0, "unmatched_etalon": ["a", "b"], "unmatched_branch": ["c"]},
+        "gaps": {"matched": 0, "total": 1, "unmatched": ["a"]}}},
+    "mutations": {"command": "x", "patch_count": 1, "killed": 1, "total": 1, "kill_rate": "1/1",
+                  "kill_rate_pct": 100.0, "patches": [{"patch": "a.patch", "verdict": "killed", "exit": 1,
+                                                       "killed_by": ["a"], "evidence": "a"}]},
+    "process": {"run": {"model": "m", "run_id": "20260917-040329", "date": "2026-09-17 04:03", "wall_ms": 1000,
+                        "wall": "1s", "freezes": 0, "freeze_ms": 0, "retries": 0, "attempts_per_milestone": "1"},
+                "milestones": {"M01": {"attempts": 1}},
+                "totals": {"tool_calls": 9, "malformed": 0, "loops": 0, "deaths": 0, "blind_rebaselines": 0,
+                           "churn": {"pushed_lines": 9, "diff_lines": 9, "ratio": 1.0}}},
+    "cost": {"source": "openrouter", "total_cost_usd": 0.5, "tokens": TOKENS,
+             "milestones": {"M01": {"ids": 1, "cost": 0.5, **TOKENS}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layer", GIVEN)
+def test_a_document_with_a_key_gone_or_wrong_is_folded_or_refused_by_name(
+    clone: Clone, tmp_path: Path, layer: str
+) -> None:
+    where = {name: tmp_path / f"{name}.json" for name in GIVEN}
+    argv = [word for name, path in where.items() for word in (f"--{name}-json", str(path))]
+    for name, path in where.items():
+        path.write_text(json.dumps(GIVEN[name]))
+    given = json.dumps(GIVEN[layer])
+    assert score(clone, "report", "--branch", "bench/good", *argv, "--dry-run", where=None).exit_code == 0
+    refused = 0
+    for path, wrong in product(_paths(GIVEN[layer]), ("gone", None, "x", -1, {})):
+        changed = json.loads(given)
+        inner = changed
+        for key in path[:-1]:
+            inner = inner[key]
+        if wrong == "gone":
+            del inner[path[-1]]
+        else:
+            inner[path[-1]] = wrong
+        where[layer].write_text(json.dumps(changed))
+        try:
+            found = read_document(layer, where[layer])
+        except ConfigError as error:
+            refused += f"{layer}.json: " in error.what
+        else:
+            assert _folds(found, layer), (path, wrong)
+    assert refused > 3
+
+
+def _folds(found: dict[str, Any], layer: str) -> bool:
+    """All that ``report`` makes of a document."""
+    documents = {**GIVEN, layer: found}
+    corpus = recounted(documents["corpus"])
+    parts = code_components(ENTRY, gates_from(documents["gates"]), corpus_from(corpus, documents["mutations"]), "")
+    agentic = agentic_components(ENTRY, process_from(documents["process"], 28), "pass", "")
+    layers = Layers(
+        gates=documents["gates"], corpus=corpus, mutations=documents["mutations"], process=documents["process"],
+        cost=documents["cost"], outcome="pass", diff_lines=28, code=compose(parts, "seed-1"), code_parts=parts,
+        agentic=compose(agentic, "seed-1"), agentic_parts=agentic, review="-",
+    )  # fmt: skip
+    stated = Stated("b", "openrouter", "-", "-")
+    row = seed_row(ENTRY, layers, stated, date="d", model="m", report="r")
+    return bool(seed_detail(ENTRY, layers, stated, row, "r"))

@@ -113,8 +113,8 @@ def test_disagreement_is_shown() -> None:
 )
 def test_who_may_review(reviewers: list[str], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
-        check_reviewers(reviewers, ARM)
-    check_reviewers(["a/judge", "b/other"], ARM)
+        check_reviewers(reviewers, ARM.label)
+    check_reviewers(["a/judge", "b/other"], ARM.label)
 
 
 def test_the_prompt_is_blind_and_fences_what_it_judges() -> None:
@@ -156,7 +156,7 @@ def test_grades_given_elsewhere(tmp_path: Path) -> None:
     two: dict[str, Any] = {"reviewer": "codex", "grades": dict(zip(CRITERIA, (3, 3, 5, 3), strict=True))}
     file = tmp_path / "grades.json"
     file.write_text(json.dumps({"rubric": "the shared one", "reviews": [one, two]}))
-    assert review_cell(from_import(read_given(ReviewImport, file), "r", ARM, PLACES)).value == 3.75  # as published
+    assert review_cell(from_import(read_given(ReviewImport, file), "r", ARM.label, PLACES)).value == 3.75
     for reviews, said in (
         ([one], "at least 2 are needed"),
         ([one, one], "named twice"),
@@ -167,9 +167,9 @@ def test_grades_given_elsewhere(tmp_path: Path) -> None:
             read_given(ReviewImport, file)
     own = ReviewImport.model_validate({"rubric": "x", "reviews": [one, {**two, "reviewer": "Wonder-9B"}]})
     with pytest.raises(ConfigError, match="is the contestant"):
-        from_import(own, "r", ARM, PLACES)
+        from_import(own, "r", ARM.label, PLACES)
     false = {**two, "findings": [{"criterion": "correctness", "file": "src/a.py", "line": 99, "text": "wrong"}]}
-    kept = from_import(ReviewImport.model_validate({"rubric": "x", "reviews": [one, false]}), "r", ARM, PLACES)
+    kept = from_import(ReviewImport.model_validate({"rubric": "x", "reviews": [one, false]}), "r", ARM.label, PLACES)
     assert [(r.valid, r.reason) for r in kept.reviews][1] == (False, "it cites src/a.py:99, which does not exist")
 
 
