@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from runner.schema.cell import Cell
-from runner.schema.entry import Band, Entry
+from runner.schema.entry import Entry
 from runner.schema.score import Component
+from runner.schema.weights import Band
 from runner.scoring.fold import band_share, points, unmeasured
 
 Figures = Mapping[str, Cell]

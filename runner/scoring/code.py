@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from runner.schema.entry import Band, Entry
+from runner.schema.entry import Entry
 from runner.schema.score import Component, Score
+from runner.schema.weights import Band
 from runner.scoring.corpus import Form, Tally
 from runner.scoring.fold import band_share, cents, points, unmeasured
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
-from runner.schema.entry import Band
 from runner.schema.score import Component, Composite
+from runner.schema.weights import Band
 
 MEASURABLE_SHARE = 0.5
 

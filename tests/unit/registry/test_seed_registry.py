@@ -8,7 +8,7 @@ import pytest
 
 from runner.errors import ConfigError
 from runner.registry.benchmark import load_benchmark
-from runner.schema.entry import GATES, Weights
+from runner.schema.weights import GATES, Weights
 from runner.scoring import gates
 from tests.support.seedlike.clone import Clone, make_clone
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from runner.schema.cell import Cell
-from runner.schema.entry import Weights
 from runner.schema.score import Component
+from runner.schema.weights import Weights
 from runner.scoring.agentic import agentic_components
 from runner.scoring.code import Corpus, code_components
 from runner.scoring.corpus import Form, Tally
