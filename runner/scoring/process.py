@@ -96,10 +96,11 @@ def _unlogged(work: Work, on_wire: Sequence[str]) -> Cell:
     if not on_wire:
         return Cell.none("no model was asked")
     answers = [answer for segment in work.segments if segment.trace for answer in segment.trace.answers]
-    logged = {answer.response_id for answer in answers if answer.response_id}
+    logged = Counter(answer.response_id for answer in answers if answer.response_id)
     if not logged:
         return Cell.none("this agent's log does not name its answers")
-    return Cell.of(sum(ident not in logged for ident in on_wire), f"of {len(on_wire)} answers in the ledger")
+    # Counted, since some servers give many answers one id.
+    return Cell.of((Counter(on_wire) - logged).total(), f"of {len(on_wire)} answers in the ledger")
 
 
 _COUNTED = (

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.events.segments import Segment, of_log
+from runner.harness.trace import Answer, Trace
 from runner.schema.entry import Entry
 from runner.schema.score import Score
 from runner.scoring.agentic import agentic_components
@@ -100,3 +101,22 @@ def test_ours_takes_snapshots_and_the_second_rebaseline(tmp_path: Path) -> None:
 def test_without_patterns_a_blind_rebaseline_is_not_measured(tmp_path: Path) -> None:
     plain = entry(rebaseline_pattern=None)
     assert earned(plain, measured(tmp_path, plain, pushing(5).end().text))["rebaseline"] is None
+
+
+@pytest.mark.parametrize(
+    ("logged", "on_wire", "unlogged"),
+    [
+        (["a", "b"], ["a", "b"], 0),
+        (["a", "b"], ["a", "b", "title"], 1),
+        (["a", "b", "c"], ["a"], 0),
+        (["the-same"] * 2, ["the-same"] * 5, 3),  # of a server that has one id for all
+        ([None], ["a"], None),
+        (["a"], [], None),
+    ],
+)
+def test_answers_that_no_log_tells_of_are_counted(
+    logged: list[str | None], on_wire: list[str], unlogged: int | None
+) -> None:
+    trace = Trace("pi/3", [Answer(file="x", line=n, whole=True, response_id=i) for n, i in enumerate(logged, 1)])
+    work = look_at([Segment("M01", 1, "x", trace)], entry().process)
+    assert measure_process(work, 1, 1, 10, None, on_wire).figures["unlogged_answers"].value == unlogged
