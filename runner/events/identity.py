@@ -32,7 +32,7 @@ def identify_run(
     facets = {
         "provider": look.facet(arm.provider, "provider", lambda t: t.provider, None, comparable=False),
         "host": look.facet(None, None, None, lambda line: line.host_served),
-        "model": look.facet(arm.model, "model", lambda t: t.model, lambda line: line.model_served or line.model_asked),
+        "model": look.model(),
         "harness": look.facet(arm.harness, "harness", None, None, comparable=False),
         "harness_version": look.facet(arm.harness_version, "harness_version", lambda t: t.version, None),
         "effort": look.effort(),
@@ -124,6 +124,16 @@ class _Looker:
         several = sum(s.value is not None for s in (asked, said, seen)) > 1
         agrees = len(values) == 1 if comparable and several else None
         return Facet(requested=asked, logged=said, on_wire=seen, agrees=agrees)
+
+    def model(self) -> Facet:
+        """A name that the provider may serve the arm's model under (a dated one) is no other model; the gateway judged
+        that by the provider's entry when the answer passed.
+        """
+        own = self._lock.arm.model
+        seen = self.facet(own, "model", lambda t: t.model, lambda line: line.model_served or line.model_asked)
+        names = {own, *(line.model_served for _, line in self.answers() if line.model_asked == own and not line.fault)}
+        told = [said.value for said in (seen.logged, seen.on_wire) if said.value is not None]
+        return seen.model_copy(update={"agrees": names.issuperset(told) if told else None})
 
     def effort(self) -> Facet:
         """Silence on the wire is something that was seen: an effort that was asked for did not arrive."""

@@ -113,6 +113,20 @@ def test_a_model_or_version_that_is_not_the_arms_is_a_confound(tmp_path: Path) -
     assert found.facets["harness_version"].agrees is True
 
 
+@pytest.mark.parametrize(("fault", "agrees"), [(None, True), ("wrong model served: gpt-5.5-2026-10-01", False)])
+def test_a_dated_name_that_the_gateway_let_pass_is_no_other_model(
+    tmp_path: Path, fault: str | None, agrees: bool
+) -> None:
+    run = stored_run(tmp_path, "codex", "happy_gpt-5.5", model="gpt-5.5")
+    dated = {"model_served": "gpt-5.5-2026-10-01", "fault": fault}
+    lines = [line.model_copy(update=dated) for line in read_ledger(run.ledger)]
+    run.ledger.write_text("".join(line.model_dump_json(by_alias=True) + "\n" for line in lines))
+    found = identity(run)
+    assert found.facets["model"].on_wire.value == "gpt-5.5-2026-10-01"
+    assert found.facets["model"].agrees is agrees
+    assert found.confounds == ([] if agrees else ["model-differs"])
+
+
 @pytest.mark.parametrize(
     ("said", "name"),
     [("high", "high"), ("off", "none"), ("thinking=disabled", "none"), ("ULTRA", "ultra"),
