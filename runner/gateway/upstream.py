@@ -31,10 +31,8 @@ _NOT_UP = (
 # Without its length an answer ends with a mark of ours, which comes after the ledger's line.
 _NOT_DOWN = _HOP_BY_HOP | {"set-cookie", "content-length", "alt-svc", "strict-transport-security", "server"}
 MAX_ERROR_TEXT = 1 << 20
-OUR_HEADERS = {"user-agent": "bakeoff-runner", "accept": "*/*", "accept-encoding": "gzip, deflate"}
+OUR_HEADERS = {"user-agent": "bakeoff-runner", "accept": "*/*"}
 """Of requests that no agent made."""
-READABLE = ("gzip", "deflate", "identity")
-"""Encodings whose usage can be read in passing; the agent's wish is narrowed to these."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +49,16 @@ class Upstream:
         return self._path + _quoted(suffix) + (f"?{query}" if query else "")
 
     def request_headers(self, given: Mapping[str, str], dropped: Iterable[str] = ()) -> dict[str, str]:
-        """The agent's headers (names in small letters) less ``dropped``, with the real key in place of the token."""
+        """The agent's headers (names in small letters) less ``dropped``, with the real key in place of the token.
+
+        No answer is asked for packed: the key could not be taken out of one in passing.
+        """
         headers = {
             name: value
             for name, value in given.items()
             if name not in _NOT_UP and name not in dropped and not name.startswith("x-forwarded")
         }
-        wish = headers.get("accept-encoding", "")
-        kept = [part.strip() for part in wish.split(",") if part.split(";")[0].strip().lower() in READABLE]
-        headers["accept-encoding"] = ", ".join(kept) or "identity"
+        headers["accept-encoding"] = "identity"
         if self.key is not None and self.key_header == "x-api-key":
             headers["x-api-key"] = self.key
         elif (authorization := self._authorization) is not None:

@@ -175,6 +175,21 @@ def test_an_error_in_an_answer_that_quotes_the_key_is_scrubbed(tmp_path: Path, k
     assert b"no such key: Bearer [key]" in got[0]
 
 
+def test_a_provider_that_would_pack_an_answer_is_not_asked_to(tmp_path: Path) -> None:
+    """Packed, the key that it quotes could not be taken out in passing."""
+    said = json.dumps({"error": {"message": f"no such key: Bearer {KEY}"}}).encode()
+
+    async def script(asked: bytes, writer: asyncio.StreamWriter) -> None:
+        wish = re.search(rb"accept-encoding: (.*)\r\n", asked)
+        packed = wish is not None and b"gzip" in wish[1]
+        more = "content-encoding: gzip\r\n" if packed else ""
+        await answering(gzip.compress(said) if packed else said, "application/json", more)(asked, writer)
+
+    talk, got = one(a_request(headers="Accept-Encoding: gzip, br\r\n"))
+    run(tmp_path, script, talk)
+    assert b"no such key: Bearer [key]" in got[0]
+
+
 @pytest.mark.parametrize(
     ("given", "answer"),
     [
