@@ -84,9 +84,14 @@ def _patched(mirror: Mirror, commit: str, patch: bytes, message: str, *way: str)
     return tree
 
 
+def reference_stages(benchmark: Benchmark, mirror: Mirror, baseline: str) -> list[str]:
+    """The baseline, and what is left after each reference patch, in order. Raises PatchFails."""
+    commits = [baseline]
+    for patch in benchmark.entry.reference:
+        commits.append(apply_patch(mirror, commits[-1], benchmark.path(patch).read_bytes(), patch))
+    return commits
+
+
 def reference_commit(benchmark: Benchmark, mirror: Mirror, baseline: str) -> str:
     """The frozen reference: the baseline with every reference patch applied in order. Raises PatchFails."""
-    commit = baseline
-    for patch in benchmark.entry.reference:
-        commit = apply_patch(mirror, commit, benchmark.path(patch).read_bytes(), patch)
-    return commit
+    return reference_stages(benchmark, mirror, baseline)[-1]

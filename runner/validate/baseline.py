@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from runner.lab.text import plain
 from runner.schema.certificate import Claim
 from runner.schema.entry import Milestone
 from runner.scoring.criterion import judge_criterion
-from runner.scoring.patches import apply_patch
+from runner.scoring.patches import reference_stages
 from runner.validate.bench import Bench
 
 
@@ -52,16 +50,12 @@ def prove_baseline_claims(bench: Bench) -> list[Claim]:
     return claims
 
 
-def _stages(bench: Bench) -> Iterator[str]:
+def _stages(bench: Bench) -> list[str]:
     """The commit that each milestone begins from, as far as the reference says: it has a patch for every one."""
-    commit = bench.baseline
-    yield commit
     entry = bench.kit.benchmark.entry
     if bench.reference is None or len(entry.reference) != len(entry.milestones):
-        return
-    for patch in entry.reference[:-1]:
-        commit = apply_patch(bench.mirror, commit, bench.kit.benchmark.path(patch).read_bytes(), patch)
-        yield commit
+        return [bench.baseline]
+    return reference_stages(bench.kit.benchmark, bench.mirror, bench.baseline)[:-1]
 
 
 def _not_done(bench: Bench, milestone: Milestone, commit: str) -> Claim:
