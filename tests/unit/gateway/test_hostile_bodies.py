@@ -53,3 +53,11 @@ def test_a_body_cut_short_is_refused(encoding: str) -> None:
     pack = gzip.compress if encoding == "gzip" else zlib.compress
     with pytest.raises(UnreadableBody):
         read_request("chat", pack(b'{"model": "m"}')[:-6], encoding)
+
+
+def test_a_body_of_two_members_is_refused() -> None:
+    """A server that reads only the first would be asked something else than was looked at."""
+    with pytest.raises(UnreadableBody):
+        read_request("chat", gzip.compress(b'{"model": "m"') + gzip.compress(b"}"), "gzip")
+    with pytest.raises(UnreadableBody):
+        read_request("chat", gzip.compress(b'{"model": "m"}') + gzip.compress(b" "), "gzip")
