@@ -205,9 +205,16 @@ def test_a_name_forges_no_row_and_fills_no_page() -> None:
     read = read_junit(report.encode())
     assert read.failed == {"\\x0a| corpus.mutation | points | 60 | 60.00 | 20/20 |"}
     assert all(len(name) < 700 and name.isprintable() for name in read.executed | read.ids | read.failed_ids)
+    breaks = "".join(f"<testcase name='a&#{number};b'/>" for number in (0x85, 0x2028, 0x2029, 0x202E, 0x2066))
+    assert read_junit(f"<testsuite>{breaks}</testsuite>".encode()).executed == {
+        "a\\x85b", "a\\x2028b", "a\\x2029b", "a\\x202eb", "a\\x2066b"
+    }  # fmt: skip
 
 
-def test_a_report_of_millions_of_cases_is_none() -> None:
+def test_a_report_of_millions_of_cases_or_attributes_is_none() -> None:
     """It would take minutes to read; what nobody reads proves nothing."""
     few, many = (b"<testsuite>" + b"<testcase name='x'/>" * n + b"</testsuite>" for n in (1000, 500_000))
+    assert (read_junit(few).executed, read_junit(many).executed) == ({"x"}, set())
+    few, many = (b"<testsuite><testcase name='x' %s/></testsuite>" % b" ".join(b"a%x = ''" % n for n in range(count))
+                 for count in (1000, 1_000_000))  # fmt: skip
     assert (read_junit(few).executed, read_junit(many).executed) == ({"x"}, set())
