@@ -42,13 +42,10 @@ def as_run(kit: Kit, mirror: Mirror, baseline: str, check: Check) -> tuple[Check
     entry, tests = kit.benchmark.entry, check.command.tests
     overlay = protected_overlay(mirror, baseline, check.commit, entry.protected, entry.scope_allowlist)
     expected = expected_tests(kit.benchmark, tests.expected) if tests else {}
-    whole = {**overlay, **(check.overlay or {})}
-    return replace(check, overlay=whole, reports=[*check.reports, *expected]), expected
+    return replace(check, overlay=overlay, reports=[*check.reports, *expected]), expected
 
 
-def _judged(
-    kit: Kit, mirror: Mirror, baseline: str, check: Check, expected: Expected, run: Place
-) -> CheckResult:
+def _judged(kit: Kit, mirror: Mirror, baseline: str, check: Check, expected: Expected, run: Place) -> CheckResult:
     tests, result = check.command.tests, run(check)
     if tests is None or not result.passed:
         return result

@@ -53,3 +53,13 @@ def test_the_detail_says_where_every_figure_comes_from(tmp_path: Path) -> None:
     assert "| longest_run | 0 | agent log; compare within one harness only |" in detail
     assert "| without_cache_usd | - | no list |" in detail
     assert "| churn_snapshots | - | no snapshots were taken |" in detail
+
+
+def test_the_detail_says_what_was_pinned_and_what_a_server_of_ones_own_said(tmp_path: Path) -> None:
+    lock, result, detail = ended(tmp_path, "high")
+    for word in ("set by the gateway", "own server said"):
+        assert word not in detail
+    server = {"server": "llama.cpp", "context": 4096, "quantization": None}
+    told = write_detail(lock.model_copy(update={"pinned": {"top_p": 1}, "server": server}), result, [], {})
+    assert '- set by the gateway in every request: `{"top_p":1}`\n' in told
+    assert "- the model's own server said: server llama.cpp, context 4096\n" in told

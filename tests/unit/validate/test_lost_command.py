@@ -52,7 +52,7 @@ def test_a_command_that_the_baseline_does_not_have_either_is_the_rigs_failure(ho
     index = home / "index.md"
     index.write_text(index.read_text().replace("cases: {argv: [tools/verify.sh]", "cases: {argv: [tools/other.sh]"))
     bench = opened()
-    with pytest.raises(NotThere, match="tools/other.sh cannot be started"):
+    with pytest.raises(NotThere, match=r"tools/other\.sh cannot be started"):
         behaviour(bench, without(bench, "tools/verify.sh"))
 
 
