@@ -23,8 +23,8 @@ def answers(
     read: Callable[[str, Said | ProviderError], _Read],
 ) -> Iterator[tuple[list[_Read], list[Path]]]:  # fmt: skip
     """What ``read`` makes of each model's name and answer (or why it gave none), in the order of ``names``; and the
-    journals of the requests, which are gone afterwards. ``home``: the registry's folder. Raises ConfigError for a name
-    that no provider has.
+    journals of the requests, which are gone afterwards. ``home``: the registry's folder. Raises UsageError for a name
+    that no provider has, ConfigError for a provider that cannot be asked.
     """
     known = load_providers(providers_file(home))
     resolved = [known.resolve(name) for name in names]

@@ -10,6 +10,7 @@ from runner.errors import DiskFull, RigError
 from runner.hostgit import GitTimeout, git
 from runner.registry.benchmark import Benchmark
 from runner.repo import Mirror
+from runner.store.files import disk_error
 
 
 class PatchFails(RigError):
@@ -70,7 +71,10 @@ def fits(mirror: Mirror, program: str, patch: Patch) -> bool:
 def _patched(mirror: Mirror, commit: str, patch: bytes, message: str, *way: str) -> str:
     with mirror.scratch_index() as index:
         more = {"GIT_INDEX_FILE": str(index)}
-        index.write_bytes(mirror.index(commit))
+        try:
+            index.write_bytes(mirror.index(commit))
+        except OSError as error:
+            raise disk_error(error, index) from None
         try:
             git(["apply", "--cached", "--whitespace=nowarn", *way, "-"], git_dir=mirror.path, extra=more, stdin=patch,
                 cwd=mirror.path)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
 from runner.repo import Mirror
 from runner.sandbox.engine import connect
-from runner.sandbox.labels import RUN
+from runner.sandbox.labels import ROLE, RUN
 from runner.schema.entry import Command
 
 TINY = Path(__file__).parents[2] / "support" / "tiny" / "index.md"
@@ -75,7 +76,7 @@ def test_a_bay_in_which_the_rig_failed_is_taken_down_and_the_next_check_gets_a_n
     benchmark = load_benchmark(TINY, "tiny")
     mirror, baseline = Mirror.create(tmp_path / "mirror.git", benchmark.source, benchmark.entry.baseline)
     check = Check(baseline, Command(argv=["true"], timeout_s=30))
-    run_id = f"bays-{tmp_path.name}"
+    run_id = f"bays-{secrets.token_hex(4)}"  # all that it has is killed: nobody else's
 
     with connect() as engine:
         kit = prepare_kit(engine, benchmark, lambda line: None)
@@ -85,6 +86,8 @@ def test_a_bay_in_which_the_rig_failed_is_taken_down_and_the_next_check_gets_a_n
 
         with Bays(kit, mirror, run_id, 1) as bays:
             assert bays.run(check).passed
+            volumes = engine.api.volumes(filters={"label": f"{RUN}={run_id}"})["Volumes"]
+            assert "work" not in {volume["Labels"][ROLE] for volume in volumes}, "nobody uses it"
             for container in standing():  # all that it has
                 engine.api.kill(container)
             with pytest.raises(RigError):

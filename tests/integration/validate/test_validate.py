@@ -127,6 +127,9 @@ def test_a_missing_tool_and_an_oracle_that_runs_too_little(engine: Engine, home:
         "lint": {"argv": ["no-such-linter", "."]},
         "unit": {"argv": ["python3", "tools/no_such_script.py"]},
         "typecheck": {"argv": ["sh", "-c", "if true; then"]},
+        "docs": {"argv": ["/bin/sh", "-c", "fi"]},
+        "inline": {"argv": ["python3", "-c", "pass"]},
+        "within": {"argv": ["python3", "run_cases.py"], "cwd": "tools"},
         "cases": {
             "argv": ["sh", "-c", "rm cases/add.txtar; python3 tools/run_cases.py"],
             "env": {"REPORT": "/out/cases.xml"},
@@ -138,7 +141,8 @@ def test_a_missing_tool_and_an_oracle_that_runs_too_little(engine: Engine, home:
     assert "commands.lint: the image has no 'no-such-linter'" in exist
     assert "commands.unit: there is no 'tools/no_such_script.py' to run" in exist
     assert "commands.typecheck: sh cannot read it: " in exist
-    assert "commands.ci" not in exist
+    assert "commands.docs: sh cannot read it: " in exist
+    assert not [key for key in ("ci", "inline", "within") if f"commands.{key}" in exist]
     assert "executed 2 cases of 3" in red(claims)["oracle"]
     assert tools["python3"].startswith("Python 3")
 

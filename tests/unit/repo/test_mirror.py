@@ -303,3 +303,14 @@ def test_names_that_are_no_utf8_survive(mirror: tuple[Mirror, str], tmp_path: Pa
 def test_git_that_fails_says_which_and_why() -> None:
     with pytest.raises(RigError, match=r"git rev-parse failed: "):
         git(["rev-parse", "--verify", "no-such"], git_dir=Path("/nonexistent"))
+
+
+def test_a_tree_of_too_many_bytes_or_paths_is_refused(mirror: tuple[Mirror, str]) -> None:
+    host, base = mirror
+    files = host.tree(base)
+    size = sum(len(content) for _, content in host.blobs(files))
+    TreeLimits(len(files), size).check(host.path, base)
+    with pytest.raises(ContestantError, match=f"more than {size - 1} bytes"):
+        TreeLimits(len(files), size - 1).check(host.path, base)
+    with pytest.raises(ContestantError, match=f"more than {len(files) - 1} paths"):
+        TreeLimits(len(files) - 1, size).check(host.path, base)

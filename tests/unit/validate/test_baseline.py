@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,3 +43,21 @@ def test_a_milestone_that_the_one_before_it_has_done(home: Path, opened: Opened)
     assert claims["verify-M02"] == (
         False, "M02's verify passes before its work is begun: there is nothing to measure"
     )  # fmt: skip
+
+
+def test_a_reference_that_is_not_one_patch_a_milestone_says_nothing_of_the_later_ones(
+    home: Path, opened: Opened
+) -> None:
+    two_milestones(home, ["sh", "-c", "tools/verify.sh"])
+    index = home / "index.md"
+    index.write_text(
+        index.read_text().replace("- reference/M02.patch", "- reference/M02.patch\n  - reference/M03.patch")
+    )
+    (home / "reference" / "M03.patch").write_text(SECOND.replace("NOTES", "MORE"))
+    assert [claim for claim in said(opened) if claim.startswith("verify")] == ["verify-M01"]
+
+
+def test_a_reference_that_does_not_apply_is_said_elsewhere(home: Path, opened: Opened) -> None:
+    bench = replace(opened(), reference=None)
+    (home / "reference" / "M01.patch").write_text("no patch")
+    assert [claim.id for claim in prove_baseline_claims(bench) if claim.id.startswith("verify")] == ["verify-M01"]

@@ -105,7 +105,12 @@ def test_all_solutions_begin_at_once(home: Path, opened: Opened) -> None:
     manifest = home / "flawed" / "manifest.yaml"
     manifest.write_text("solutions:\n" + "".join(f"- {{id: nop-{n}, about: x, patches: []}}\n" for n in range(9)))
     together = threading.Barrier(9, timeout=WAIT_S)
-    bench = replace(opened(), announce=lambda line: together.wait() if line.startswith("flawed") else None)
+
+    def begun(line: str) -> None:
+        if line.startswith("flawed"):
+            together.wait()
+
+    bench = replace(opened(), announce=begun)
     listed = solutions(bench.kit.benchmark, "flawed")
     assert [one.ok for one in prove_solutions(bench, "flawed", listed, home / "flawed")] == [True] * 9
 

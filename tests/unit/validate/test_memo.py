@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,21 +66,46 @@ def test_the_same_content_is_checked_once_whatever_the_commit(mirror: tuple[Mirr
         assert place.seen == before + 1, other
 
 
-def test_neither_a_timeout_nor_an_error_is_remembered(mirror: tuple[Mirror, str]) -> None:
+@pytest.mark.parametrize("how", ["timed_out", "oom"])
+def test_what_ran_out_of_something_is_not_remembered(mirror: tuple[Mirror, str], how: str) -> None:
     host, baseline = mirror
-    slow = replace(RESULT, exit_code=None, timed_out=True)
-    place = Place(slow)
-    memo = Memo(host, place.run)
+    memo = Memo(host, Place(replace(RESULT, exit_code=None, **{how: True})).run)
     check = Check(baseline, Command(argv=["true"]))
-    assert memo.run(check).timed_out
-    assert memo.run(check).exit_code == 0
+    assert not memo.run(check).passed
+    assert memo.run(check).passed
+
+
+def test_an_error_is_not_remembered_and_ends_those_who_wait_for_the_answer(mirror: tuple[Mirror, str]) -> None:
+    host, baseline = mirror
+    asked, go = threading.Event(), threading.Event()
+    errors: list[str] = []
 
     def broken(check: Check) -> CheckResult:
+        if asked.is_set():
+            return RESULT
+        asked.set()
+        go.wait(5)
         raise RigError("no engine")
 
-    for _ in range(2):
-        with pytest.raises(RigError):
-            Memo(host, broken).run(check)
+    memo = Memo(host, broken)
+    check = Check(baseline, Command(argv=["true"]))
+
+    def ask() -> None:
+        try:
+            memo.run(check)
+        except RigError as error:
+            errors.append(error.what)
+
+    first, second = (threading.Thread(target=ask, daemon=True) for _ in range(2))
+    first.start()
+    assert asked.wait(5)
+    second.start()
+    time.sleep(0.2)  # by now it waits
+    go.set()
+    first.join(5)
+    second.join(5)
+    assert errors == ["no engine"] * 2
+    assert memo.run(check).passed
 
 
 def test_who_asks_meanwhile_waits_for_the_answer(mirror: tuple[Mirror, str]) -> None:

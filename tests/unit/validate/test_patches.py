@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -150,6 +151,13 @@ def test_a_full_disk_is_no_claim_about_a_patch(opened: Opened, tmp_path: Path) -
         bench = opened()
         mirror = Mirror(Path(shutil.copytree(bench.mirror.path, disk / "mirror.git")))
         patch = (MINI / "faults" / "sub-plus.patch").read_bytes()
+        apply_patch(mirror, bench.baseline, patch, "sub-plus")  # from now on it knows the program's index
         assert subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'rest'}"], capture_output=True).returncode
         with pytest.raises(DiskFull, match=r"git read-tree found no space left — free some in .*mirror\.git"):
+            apply_patch(Mirror(mirror.path), bench.baseline, patch, "sub-plus")
+        with pytest.raises(DiskFull, match=r"no space left to write .*index — free some"):
+            apply_patch(mirror, bench.baseline, patch, "sub-plus")
+        (disk / "room").write_bytes(b"")
+        os.truncate(disk / "rest", os.path.getsize(disk / "rest") - (4 << 10))
+        with pytest.raises(DiskFull, match=r"git apply found no space left"):
             apply_patch(mirror, bench.baseline, patch, "sub-plus")
