@@ -18,7 +18,7 @@ class Strict(BaseModel):
 def complaint(error: ValidationError) -> str:
     """What is wrong with a document, in words for its author: the key and the first of the complaints."""
     first = error.errors()[0]
-    key = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
+    key = ".".join(map(str, first["loc"]))
     said = {"extra_forbidden": "unknown key", "missing": "is missing"}.get(first["type"])
     said = said or first["msg"].removeprefix("Value error, ")
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""

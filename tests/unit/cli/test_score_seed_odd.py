@@ -106,7 +106,7 @@ def test_pages_with_other_line_endings_are_read(clone: Clone) -> None:
     def change(repo: Path) -> None:
         finish(repo)
         page = repo / "vault/plans/calc/milestones/core/M02-drop-units.md"
-        page.write_bytes(b"---\r\nstatus: pending\r\n---")
+        page.write_bytes(b"\xef\xbb\xbf---\r\nstatus: pending\r\n---")
 
     assert gates(clone, clone.branch("bench/crlf", change))["milestones"]["statuses"]["M02-drop-units"] == "pending"
 

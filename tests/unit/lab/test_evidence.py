@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.errors import ConfigError
-from runner.lab.check import Check, CheckResult, laid
+from runner.lab.check import Check, CheckResult, SetupFails, laid
 from runner.lab.doubts import decoy_doubts, doubts
 from runner.lab.junit import read_junit
 from runner.lab.kit import Kit
@@ -239,3 +239,17 @@ def test_a_gate_carries_out_what_the_baseline_says_and_names_what_was_rewritten(
     there = dict(host.blobs(host.tree(base)))
     whole = {file.path: (file.mode, content) for file, content in there.items()}
     assert (seen[0].overlay or {})[b"ci/check.sh"] == whole[b"ci/check.sh"]
+
+
+def test_a_setup_that_fails_is_the_branchs_doing_but_not_on_the_baseline(mirror: tuple[Mirror, str]) -> None:
+    host, base = mirror
+    kit = Kit(cast(Engine, None), load("hostile"), {}, threading.Event())
+    check = Check(base, kit.benchmark.entry.commands["suite"])
+
+    def place(check: Check) -> CheckResult:
+        raise SetupFails("the benchmark's setup failed: no table", ended(3))
+
+    with pytest.raises(SetupFails):
+        protected_check(kit, host, base, check, run_id="unit", place=place)
+    head = host.overlaid(base, {b"src/x": ("100644", b"x")}, "work")
+    assert not protected_check(kit, host, base, replace(check, commit=head), run_id="unit", place=place).passed

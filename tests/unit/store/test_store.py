@@ -62,7 +62,7 @@ def test_a_torn_last_line_is_left_out_and_a_broken_one_elsewhere_is_an_error(tmp
         handle.write(b'{"at": "3", "sta')
     assert [s.at for s in read_lines(path, State)] == ["1", "2"]
     path.write_bytes(b"broken\n" + path.read_bytes())
-    with pytest.raises(RigError, match="line 1 is broken"):
+    with pytest.raises(RigError, match="line 1 is broken: Invalid JSON"):
         read_lines(path, State)
 
 

@@ -73,3 +73,17 @@ def test_a_frozen_program_without_the_command_is_no_branchs_doing(home: Path, op
     bench = opened()
     with pytest.raises(NotThere):
         measure_corpus(bench.branch(bench.baseline), lambda line: None, 1)
+
+
+def test_a_gates_command_that_is_taken_away_and_one_that_never_was(home: Path, opened: Opened) -> None:
+    own_command(home)
+    index = home / "index.md"
+    other = "e2e: {argv: [tools/other.sh]}\n    ci: {argv: [tools/verify.sh],"
+    index.write_text(index.read_text().replace("ci: {argv: [python3, tools/run_cases.py],", other))
+    bench = opened()
+    lost, branch = without(bench, "tools/verify.sh"), bench.branch
+    (gate,) = measure_gates(branch(lost), None, lambda gate: None, ["ci"]).gates
+    assert (gate.passed, gate.evidence["ended"][:8]) == (False, "exit 127")
+    for commit in (lost, bench.baseline):
+        with pytest.raises(NotThere, match=r"tools/other\.sh cannot be started"):
+            measure_gates(branch(commit), None, lambda gate: None, ["e2e"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from runner.errors import ConfigError, DiskFull, RigError
 from runner.registry.benchmark import load_benchmark
 from runner.registry.frozen import freeze
 from runner.registry.manifests import patch_entries
+from runner.store.files import writable_folder
 from runner.validate.certify import place_of
 from tests.support.small_disk import small_disk
 
@@ -30,6 +32,13 @@ def test_a_disk_without_room(home: Path) -> None:
         place_of(benchmark)
 
 
+def test_a_disk_that_is_full_to_the_last_byte(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 1) as disk:
+        assert subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'rest'}"], capture_output=True).returncode
+        with pytest.raises(DiskFull, match="no space left to write"):
+            writable_folder(disk)
+
+
 def test_what_cannot_be_frozen_says_so(home: Path) -> None:
     benchmark = load_benchmark(home / "index.md", "mini")
     (home / "mini").write_text("in the way")
@@ -41,5 +50,8 @@ def test_a_typo_in_a_manifest_is_named(home: Path) -> None:
     manifest = home / "faults" / "manifest.yaml"
     manifest.write_text(manifest.read_text().replace("killers", "killer"))
     benchmark = load_benchmark(home / "index.md", "mini")
-    with pytest.raises(ConfigError, match=r"manifest\.yaml: patches\.0\.killer: unknown key \(and 2 more\)"):
+    with pytest.raises(ConfigError, match=r"manifest\.yaml: patches\.0\.killer: unknown key \(and 2 more\) — see"):
+        patch_entries(benchmark, "faults")
+    manifest.unlink()
+    with pytest.raises(ConfigError, match=r"manifest\.yaml is not there — a folder of patches, .* needs one"):
         patch_entries(benchmark, "faults")
