@@ -24,7 +24,6 @@ _NOT_KILLED = {
     "survived": "is noticed by nobody",
     "timeout": "makes the cases run into their time limit",
     "invalid": "fails, and no case says so",
-    "not-applicable": "does not apply",
 }
 
 Edit = frozenset[TreeFile]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from runner.errors import DiskFull
+from runner.lab.check import Check, CheckResult
 from runner.repo import Mirror
-from runner.scoring.patches import apply_patch
-from runner.validate.patches import prove_patches
+from runner.scoring.patches import PatchFails, apply_patch, reverted_tree
+from runner.validate.patches import _stuck, prove_patches
 from tests.support.small_disk import small_disk
 from tests.unit.validate.conftest import MINI, Opened, spoilt
 
@@ -79,6 +81,49 @@ def test_a_patch_that_is_not_the_program_again_when_it_is_reverted(home: Path, o
     (home / "faults" / "sub-plus.patch").write_text(patch)
     reverted = "faults: sub-plus reverted does not give the program that the controls are green on"
     assert red(opened)["apply"] == reverted
+
+
+def test_a_patch_that_does_not_come_off_at_all(opened: Opened) -> None:
+    """Reverted, its first hunk takes the twin, where the second one then finds nothing of its own."""
+    mirror, baseline = (bench := opened()).mirror, bench.baseline
+    lines = "".join(f"{line}\n" for line in [*TWINS, "x"]).encode()
+    program = mirror.overlaid(baseline, {b"twins": ("100644", lines)}, "with twins")
+    patch = b"--- a/twins\n+++ b/twins\n@@ -7,3 +7,3 @@\n in\n-one\n+two\n out\n"
+    patch += b"@@ -7,4 +7,4 @@\n in\n two\n out\n-x\n+y\n"
+    commit = apply_patch(mirror, program, patch, "twins")
+    with pytest.raises(PatchFails, match="does not apply"):
+        reverted_tree(mirror, commit, patch)
+    assert _stuck(mirror, program, commit, patch) == [
+        "reverted does not give the program that the controls are green on"
+    ]
+
+
+def test_a_set_that_is_not_named_is_not_spoken_of(home: Path, opened: Opened) -> None:
+    index = home / "index.md"
+    index.write_text(index.read_text().replace("  held_out_dir: held-out\n", ""))
+    assert {c.id for c in prove_patches(opened(), 1).claims} == {
+        "apply", "disjoint", "controls", "probes", "faults", "own-probe"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["sleep", "30"], "makes the cases run into their time limit"),
+        (["sh", "-c", "exit 3"], "fails, and no case says so"),
+    ],
+    ids=["slow", "silent"],
+)
+def test_a_fault_that_no_case_names(opened: Opened, argv: list[str], said: str) -> None:
+    bench = opened()
+
+    def place(check: Check) -> CheckResult:
+        if b"left + right" not in (bench.mirror.read(check.commit, "src/calc.py") or b"").partition(b"sub")[2]:
+            return bench.place(check)
+        return bench.place(replace(check, command=check.command.model_copy(update={"argv": argv, "timeout_s": 0.3})))
+
+    claims = prove_patches(replace(bench, place=place), 1).claims
+    assert f"sub-plus {said}" in next(c.sentence for c in claims if c.id == "faults")
 
 
 def test_a_control_that_is_red_after_the_sweep_and_was_green_before(opened: Opened) -> None:
