@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from runner.errors import ConfigError
 from runner.report.seed import Layers, Stated, seed_detail, seed_row
+from runner.schema.seed import DOCUMENTS
 from runner.scoring.agentic import agentic_components
 from runner.scoring.code import code_components
 from runner.scoring.fold import compose
@@ -224,10 +226,25 @@ def test_a_document_with_a_key_gone_or_wrong_is_folded_or_refused_by_name(
         try:
             found = read_document(layer, where[layer])
         except ConfigError as error:
-            refused += f"{layer}.json: " in error.what
+            refused += f"{layer}.json: " in error.what and error.fix == f"make it with bench-score {layer}"
         else:
             assert _folds(found, layer), (path, wrong)
     assert refused > 3
+
+
+def test_a_corpus_whose_recall_was_not_measured_is_folded() -> None:
+    assert _folds({"cases": {}, "aggregate": {**GIVEN["corpus"]["aggregate"], "recall": None, "gaps": None}}, "corpus")
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [("matched", 5), ("matched", -1), ("matched", "2"), ("matched", True), ("total", -1), ("pct", -1.0), ("pct", "50")],
+)
+def test_a_count_is_a_count_and_no_more_than_there_is(key: str, wrong: object) -> None:
+    recall = {**GIVEN["corpus"]["aggregate"]["recall"], key: wrong}
+    document = {"cases": {}, "aggregate": {**GIVEN["corpus"]["aggregate"], "recall": recall}}
+    with pytest.raises(ValidationError):
+        DOCUMENTS["corpus"].model_validate_json(json.dumps(document))
 
 
 def _folds(found: dict[str, Any], layer: str) -> bool:

@@ -13,8 +13,9 @@ import pytest
 from runner.errors import DiskFull
 from runner.lab.check import Check, CheckResult
 from runner.repo import Mirror
+from runner.schema.manifests import PatchEntry
 from runner.scoring.patches import PatchFails, apply_patch, reverted_tree
-from runner.validate.patches import _stuck, prove_patches
+from runner.validate.patches import _disjoint, _stuck, prove_patches
 from tests.support.small_disk import small_disk
 from tests.unit.validate.conftest import MINI, Opened, spoilt
 
@@ -96,6 +97,11 @@ def test_a_patch_that_does_not_come_off_at_all(opened: Opened) -> None:
     assert _stuck(mirror, program, commit, patch) == [
         "reverted does not give the program that the controls are green on"
     ]
+
+
+def test_two_patches_of_one_name_are_one_too_many() -> None:
+    one = PatchEntry(id="a", killers=["x"])
+    assert _disjoint({"probes": [one], "faults": [one]}, {}).sentence == "a of faults stands in probes too"
 
 
 def test_a_set_that_is_not_named_is_not_spoken_of(home: Path, opened: Opened) -> None:
