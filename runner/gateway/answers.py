@@ -212,11 +212,13 @@ def canonical_usage(wire: Wire, raw: dict[str, Any]) -> Usage | None:
         if into is None or out is None:
             return None
         split = raw.get("cache_creation")  # by how long they are kept
-        parts = [_count(split, key) or 0 for key in split] if isinstance(split, dict) else []
+        parts = {key: _count(split, key) or 0 for key in split} if isinstance(split, dict) else {}
+        written = _count(raw, "cache_creation_input_tokens") or sum(parts.values())
         return Usage(
             uncached_input=into,
             cache_read=_count(raw, "cache_read_input_tokens") or 0,
-            cache_write=_count(raw, "cache_creation_input_tokens") or sum(parts),
+            cache_write=written,
+            cache_write_1h=min(parts.get("ephemeral_1h_input_tokens", 0), written),
             output=out,
         )
     names = ("input", "output") if wire == "responses" else ("prompt", "completion")

@@ -46,6 +46,17 @@ def test_every_answer_joins_its_line_of_the_ledger(tmp_path: Path, agent: str, c
     assert all(event.milestone == "M01" and event.attempt == 1 for event in found if event.kind != "run_start")
 
 
+def test_only_the_wire_knows_how_long_a_cache_keeps_what_is_written(tmp_path: Path) -> None:
+    """An agent that does not say so does not count otherwise."""
+    run = stored_run(tmp_path, "codex", "happy")
+    lines = run.ledger.read_text()
+    assert '"cache_write":100' in lines
+    run.ledger.write_text(lines.replace('"cache_write":100,', '"cache_write":100,"cache_write_1h":60,'))
+    answers = of_kind(events(run), "answer")
+    assert not any(answer.get("usage_wire") for answer in answers)
+    assert answers[0]["logged"]
+
+
 def test_answers_of_a_server_that_has_one_id_for_all_are_joined_in_their_order(tmp_path: Path) -> None:
     run = stored_run(tmp_path, "pi", "happy", "happy")
     for path in (run.ledger, *run.agent.rglob("*.jsonl")):

@@ -124,7 +124,7 @@ SPLIT = {"ephemeral_5m_input_tokens": 7, "ephemeral_1h_input_tokens": 9}
 def test_what_is_written_to_two_caches_is_written_once(counts: dict[str, Any]) -> None:
     """The wire and the agent's own log say the same of it."""
     raw = {"input_tokens": 10, "output_tokens": 5, **counts}
-    found = Usage(uncached_input=10, cache_write=16, output=5)
+    found = Usage(uncached_input=10, cache_write=16, cache_write_1h=9, output=5)
     assert canonical_usage("anthropic", raw) == found
     assert usage_of(raw) == found
 
