@@ -50,8 +50,8 @@ def test_only_the_wire_knows_how_long_a_cache_keeps_what_is_written(tmp_path: Pa
     """An agent that does not say so does not count otherwise."""
     run = stored_run(tmp_path, "codex", "happy")
     lines = run.ledger.read_text()
-    assert '"cache_write":100' in lines
-    run.ledger.write_text(lines.replace('"cache_write":100,', '"cache_write":100,"cache_write_1h":60,'))
+    run.ledger.write_text(lines.replace('"cache_write_1h":0', '"cache_write_1h":10'))
+    assert run.ledger.read_text() != lines
     answers = of_kind(events(run), "answer")
     assert not any(answer.get("usage_wire") for answer in answers)
     assert answers[0]["logged"]

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from runner.errors import RigError, UsageError
@@ -113,6 +113,7 @@ def test_an_unknown_log_is_an_error(tmp_path: Path, lines: list[str]) -> None:
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=st.integers(min_value=0, max_value=12_000), rubbish=st.binary(max_size=40))
 def test_a_torn_log_is_read_as_far_as_it_goes(tmp_path: Path, cut: int, rubbish: bytes) -> None:
+    assume(b"}" not in rubbish)  # that could end the torn line, as a whole one of an unknown kind
     whole = (LOGS / "happy.session.jsonl").read_bytes()
     head = whole.split(b"\n", 4)
     keep = len(b"\n".join(head[:4])) + 1 + cut
