@@ -30,6 +30,7 @@ Talk = Callable[[str, Door], Awaitable[None]]
 
 KEY, TOKEN, MODEL = "sk-the-real-key-000000000000", "run-token-0000000000000000", "gpt-4o"
 HEAD = {"id": "answer-1", "model": MODEL, "object": "chat.completion.chunk"}
+PART = {"prompt_tokens": 1, "completion_tokens": 1}
 USAGE = {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 40}}
 COUNTED = Usage(uncached_input=60, cache_read=40, output=5)
 WORD = {**HEAD, "choices": [{"index": 0, "delta": {"content": "hé"}}]}
@@ -58,6 +59,19 @@ def answering(raw: bytes, kind: str = "text/event-stream", more: str = "", wait_
         await asyncio.sleep(wait_s)
         head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\n{more}content-length: {len(raw)}\r\n\r\n"
         writer.write(head.encode("latin-1") + raw)
+
+    return script
+
+
+def slowly(raw: bytes, size: int) -> Script:
+    """An answer in pieces of ``size`` bytes."""
+
+    async def script(asked: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(raw))
+        for at in range(0, len(raw), size):
+            writer.write(raw[at : at + size])
+            await writer.drain()
+            await asyncio.sleep(0.002)
 
     return script
 
@@ -132,6 +146,8 @@ HALVES = gzip.compress(STREAM[:50]) + gzip.compress(STREAM[50:])
         answering(STREAM.replace(b"\n", b"\r\n")),
         answering(STREAM.replace(b"\n", b"\r")),
         answering(b"\xef\xbb\xbf: hello\n\n" + STREAM),
+        answering(b"\xef\xbb\xbf" + event({**STOP, "usage": USAGE}) + DONE),
+        answering((event(WORD) + event(STOP) + event(SPENT)).rstrip()),
         answering(STREAM, "text/plain"),
         answering(STREAM, "application/json"),
         answering(event(WORD) + event(STOP) + event(SPENT, 1) + DONE),
@@ -139,6 +155,8 @@ HALVES = gzip.compress(STREAM[:50]) + gzip.compress(STREAM[50:])
         answering(event(WORD) + event(SPENT) + event(STOP) + event({**SPENT, "usage": {"prompt_tokens": 0}}) + DONE),
         answering(event({**STOP, "choices": [{"index": 0, "finish_reason": "stop", "usage": USAGE}]}) + DONE),
         answering(event({**STOP, "x_groq": {"id": "req", "usage": USAGE}}) + DONE),
+        answering(event({**STOP, "x_groq": {"usage": PART}, "usage": USAGE}) + DONE),
+        answering(event({**STOP, "choices": [{"finish_reason": "stop", "usage": PART}], "usage": USAGE}) + DONE),
         answering(event(SPENT) + event(SPENT) + event(STOP) + DONE),
         answering(event({**SPENT, "usage": {**USAGE, "prompt_tokens": 100.0, "cost": 1e400}}) + event(STOP)),
         answering(HALVES, more="content-encoding: gzip\r\n"),
@@ -153,6 +171,28 @@ def test_however_an_answer_is_written_it_is_whole_and_counted(tmp_path: Path, sc
     (line,) = run(tmp_path, script, talk)
     assert (line.outcome, line.usage, line.response_id, line.price_usd) == ("answered", COUNTED, "answer-1", 0.00025)
     assert got[0].endswith(b"0\r\n\r\n") or b"content-length" in got[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        (b"{" + b" " * 1500 + json.dumps({**HEAD, "usage": USAGE}).encode()[1:], True),
+        (b"{" + b" " * 2500 + json.dumps({**HEAD, "usage": USAGE}).encode()[1:], False),
+        (event(WORD) * 20 + STREAM, True),
+        (event(STOP) + event({**SPENT, "more": "x" * 5000}) + DONE, False),
+    ],
+)
+def test_what_is_too_large_to_read_is_passed_on_and_its_tokens_are_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, kept: bool
+) -> None:
+    """The size of a document, or of one event of a stream."""
+    monkeypatch.setattr("runner.gateway.answers.MAX_PLAIN_BYTES", 2000)
+    monkeypatch.setattr("runner.gateway.answers.MAX_EVENT_BYTES", 1000)
+    talk, got = one(a_request())
+    (line,) = run(tmp_path, slowly(answer, 500), talk)
+    assert (line.outcome, line.usage) == ("answered", COUNTED if kept else None)
+    assert line.usage_reason == (None if kept else "the answer is too large to read")
+    assert len(got[0]) > len(answer)
 
 
 def test_an_error_under_the_name_of_a_stream_is_an_error(tmp_path: Path) -> None:

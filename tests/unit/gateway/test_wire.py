@@ -69,6 +69,21 @@ def test_a_stream_is_read_however_it_is_cut_up(wire: Wire, size: int) -> None:
     )
 
 
+@pytest.mark.parametrize("size", [1, 2, 7, 10_000])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("before", ["", " \t", "\ufeff", "\n\n"])
+def test_however_lines_end_and_whatever_stands_before(before: str, end: str, size: int) -> None:
+    """A document, and an event whose data stand on several lines."""
+    whole = {"id": "r", "model": "m", "usage": {"prompt_tokens": 7, "completion_tokens": 2}, "choices": []}
+    text = json.dumps(whole, indent=1)
+    for said in (text, "".join(f"data: {line}\n" for line in text.splitlines()) + "\n"):
+        raw = (before + said).replace("\n", end).encode()
+        reader = AnswerReader("chat")
+        for at in range(0, len(raw), size):
+            reader.feed(raw[at : at + size])
+        assert reader.finish().usage == Usage(uncached_input=7, output=2)
+
+
 @pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
 def test_a_stream_without_its_end_is_not_complete(wire: Wire) -> None:
     events = list(Answer(wire, {"say": "one two"}, 0, "m", "r").events())
@@ -111,6 +126,7 @@ def test_openai_counts_hold_the_cache_and_ours_do_not() -> None:
     assert canonical_usage("chat", raw) == Usage(uncached_input=40, cache_read=60, output=9)
     assert canonical_usage("chat", {**raw, "prompt_tokens": 50}) == Usage(uncached_input=0, cache_read=50, output=9)
     assert canonical_usage("chat", {"prompt_tokens": True, "completion_tokens": 1}) is None
+    assert canonical_usage("chat", {"prompt_tokens": 1.5, "completion_tokens": 1}) is None
 
 
 SPLIT = {"ephemeral_5m_input_tokens": 7, "ephemeral_1h_input_tokens": 9}
@@ -144,6 +160,23 @@ def test_an_error_in_a_stream_is_none_of_its_words() -> None:
     reader.feed(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"sk-secret"}}\n\n')
     facts = reader.finish()
     assert (facts.error, facts.complete) == ("overloaded_error", False)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ({"code": 429, "type": "rate_limit"}, "429"),
+        ({"code": None, "type": "rate_limit", "status": "X"}, "rate_limit"),
+        ({"status": "RESOURCE_EXHAUSTED", "message": "sk-secret"}, "RESOURCE_EXHAUSTED"),
+        ({"code": "no key sk-1", "type": "auth"}, "auth"),
+        ({"message": "sk-secret"}, "error in the answer"),
+        ("sk-secret", "error in the answer"),
+    ],
+)
+def test_an_error_is_called_by_its_name_alone(error: Any, words: str) -> None:
+    reader = AnswerReader("chat")
+    reader.feed(json.dumps({"error": error}).encode())
+    assert reader.finish().error == words
 
 
 @pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
