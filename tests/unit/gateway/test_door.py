@@ -251,8 +251,9 @@ def test_no_other_model_may_step_in(tmp_path: Path, name: str) -> None:
     talk, got = one(a_request(given=f'"{name}": ["{MODEL}", "better/model"]'.encode()))
     (line,) = run(tmp_path, answering(STREAM), talk)
     assert (line.refused, got[0].split()[1]) == ("model", b"403")
-    talk, got = one(a_request(given=f'"{name}": ["{MODEL}"]'.encode()))
-    assert run(tmp_path, answering(STREAM), talk)[-1].outcome == "answered"
+    for nobody_else in (f'["{MODEL}"]', "[]", "null"):
+        talk, got = one(a_request(given=f'"{name}": {nobody_else}'.encode()))
+        assert run(tmp_path, answering(STREAM), talk)[-1].outcome == "answered"
 
 
 def test_a_model_that_is_half_a_character_is_refused_and_booked(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.gateway.answers import AnswerReader, canonical_usage
-from runner.gateway.wire import UnreadableBody, read_request, route, with_fields
+from runner.gateway.wire import UnreadableBody, is_context_error, read_request, route, with_fields
 from runner.harness.claude_rows import usage_of
 from runner.schema.ledger import Usage, Wire
 from tests.support.stub_llm import Answer
@@ -47,8 +47,10 @@ def test_an_option_that_was_given_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "encoding"), [(b"{", None), (b"[]", None), (b"{}", "gzip"), (b"{}", "br"), (gzip.compress(b"1"), "gzip")]
-)
+    ("body", "encoding"),
+    [(b"{", None), (b'{"a": ' + b"[" * 100_000, None), (b"[]", None), (b"{}", "gzip"), (b"{}", "br"),
+     (gzip.compress(b"1"), "gzip")],
+)  # fmt: skip
 def test_what_cannot_be_read_is_not_passed(body: bytes, encoding: str | None) -> None:
     with pytest.raises(UnreadableBody):
         read_request("chat", body, encoding)
@@ -201,3 +203,19 @@ def _tight(event: str) -> str:
     if data.startswith("[DONE]"):
         return event
     return f"{head}data: {json.dumps(json.loads(data), separators=(',', ':'))}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "full"),
+    [
+        (400, "prompt is too long", True),
+        (422, "prompt is too long", True),
+        (500, "the request exceeds the available context size", True),
+        (413, "Payload Too Large", True),
+        (429, "prompt is too long", False),
+        (503, "prompt is too long", False),
+        (400, "no such model", False),
+    ],
+)
+def test_a_full_context_is_told_by_the_status_and_the_words(status: int, words: str, full: bool) -> None:
+    assert is_context_error(status, json.dumps({"error": {"message": words}}).encode()) is full
