@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from runner.scoring.process import look_at, measure_process
 from tests.support.stored_run import stored_run
 
 
-def ended(folder: Path, effort: str) -> tuple[RunLock, RunResult, str]:
+def ended(folder: Path, effort: str, **pins: Any) -> tuple[RunLock, RunResult, str]:
     """Lock, result and detail of a run of which the agent's log and the wire are stored."""
     run = stored_run(folder, "pi", "effort_max", effort=effort)
     lock = run.lock()
@@ -35,6 +36,7 @@ def ended(folder: Path, effort: str) -> tuple[RunLock, RunResult, str]:
     )  # fmt: skip
     process = measure_process(look_at(segments, ProcessSettings()), 1, 1, 1, None)
     scores = [process, measure_cost(ledger, lambda *_: Price(None, "no list"))]
+    lock = lock.model_copy(update=pins)
     return lock, result, write_detail(lock, result, scores, {})
 
 
@@ -53,3 +55,13 @@ def test_the_detail_says_where_every_figure_comes_from(tmp_path: Path) -> None:
     assert "| longest_run | 0 | agent log; compare within one harness only |" in detail
     assert "| without_cache_usd | - | no list |" in detail
     assert "| churn_snapshots | - | no snapshots were taken |" in detail
+
+
+def test_what_the_gateway_set_and_what_the_server_said_stand_in_the_detail(tmp_path: Path) -> None:
+    server = {"server": "Ollama", "version": None, "context": 4096}
+    _, _, detail = ended(tmp_path / "a", "high", pinned={"seed": 1}, server=server)
+    assert '- set by the gateway in every request: `{"seed":1}`' in detail
+    assert "- the model's own server said: server Ollama, context 4096\n" in detail
+    _, _, silent = ended(tmp_path / "b", "high")
+    assert "set by the gateway" not in silent
+    assert "own server said" not in silent
