@@ -11,7 +11,9 @@ from runner.events.identity import identify_run
 from runner.events.segments import of_run
 from runner.gateway.totals import read_ledger
 from runner.prices import Price
+from runner.report.arms import by_arm
 from runner.report.detail import write_detail
+from runner.report.record import record_of
 from runner.report.row import row
 from runner.schema.cell import Cell
 from runner.schema.layers import ProcessSettings
@@ -19,6 +21,8 @@ from runner.schema.run import RunLock, RunResult
 from runner.schema.score import Composite
 from runner.scoring.cost import measure_cost
 from runner.scoring.process import look_at, measure_process
+from runner.store.files import write_record
+from runner.store.rundir import RunDir
 from tests.support.stored_run import stored_run
 
 
@@ -65,3 +69,16 @@ def test_what_the_gateway_set_and_what_the_server_said_stand_in_the_detail(tmp_p
     _, _, silent = ended(tmp_path / "b", "high")
     assert "set by the gateway" not in silent
     assert "own server said" not in silent
+
+
+def test_the_history_knows_an_arm_by_what_was_sent(tmp_path: Path) -> None:
+    """The agent makes ``high`` and ``max`` one level: their rows are of one arm."""
+    rows = []
+    for effort in ("high", "max"):
+        _, result, _ = ended(tmp_path / effort, effort)
+        run = RunDir(tmp_path / effort / "r")
+        write_record(run.result_file, result)
+        run.seal()
+        rows.append(record_of(run, ["effort"]))
+    assert rows[0].arm_id != rows[1].arm_id
+    assert [len(arm) for arm in by_arm(rows)] == [2]
