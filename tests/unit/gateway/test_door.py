@@ -356,3 +356,25 @@ def test_of_many_at_once_no_more_than_the_cap_pass(tmp_path: Path, caps: Caps) -
 
     run(tmp_path, script, talk, caps=caps)
     assert asked == 10
+
+
+@pytest.mark.parametrize(
+    ("cap", "words"),
+    [({"requests": 1}, "1 requests"), ({"tokens": 105}, "105 tokens"), ({"input_tokens": 100}, "100 input tokens"),
+     ({"output_tokens": 5}, "5 output tokens"), ({"usd": 0.00025}, "0.00025 USD")],
+)  # fmt: skip
+@pytest.mark.parametrize("each", [True, False])
+def test_a_cap_holds_for_the_run_or_for_each_attempt(
+    tmp_path: Path, cap: dict[str, Any], words: str, each: bool
+) -> None:
+    async def talk(socket: str, door: Door) -> None:
+        codes = []
+        for attempt in ("M01-1", "M01-2"):
+            await door.begin(attempt)
+            codes += [(await ask(socket, a_request())).split()[1] for _ in range(2)]
+        assert codes == ([b"200", b"402"] * 2 if each else [b"200", b"402", b"402", b"402"])
+        assert door.totals("M01-1").cap == (f"{words} an attempt" if each else words)
+
+    caps = Caps(attempt=Caps(**cap)) if each else Caps(**cap)
+    lines = run(tmp_path, answering(STREAM), talk, caps=caps)
+    assert [line.outcome for line in lines[:2]] == ["answered", "refused"]

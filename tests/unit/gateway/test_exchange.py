@@ -24,14 +24,19 @@ def exchange(*chunks: bytes) -> Exchange:
     return found
 
 
-@pytest.mark.parametrize(("chunks", "outcome"), [(WHOLE, "answered"), (WHOLE[:1], "answered"), ([], "abandoned")])
+HALF = [WHOLE[0].replace(b'"finish_reason":"stop"', b'"finish_reason":null')]
+
+
+@pytest.mark.parametrize(
+    ("chunks", "outcome"), [(WHOLE, "answered"), (WHOLE[:1], "answered"), (HALF, "abandoned"), ([], "abandoned")]
+)
 def test_an_agent_that_leaves_hides_nothing(chunks: list[bytes], outcome: str) -> None:
     line = exchange(*chunks).abandoned()
     assert (line.outcome, line.fault) == (outcome, WRONG if chunks else None)
 
 
 def test_nor_does_an_answer_that_breaks_off() -> None:
-    assert exchange(WHOLE[0].replace(b'"finish_reason":"stop"', b'"finish_reason":null')).failed("gone").fault == WRONG
+    assert exchange(*HALF).failed("gone").fault == WRONG
     assert exchange().failed("gone").fault == "the answer was cut off"
 
 
