@@ -20,7 +20,12 @@ from runner.stages.run import Order
 
 ENTRY = {"id": "b", "source_repo": ".", "baseline": "0000000", "plan": "p", "scope_allowlist": [],
          "commands": {"ci": {"argv": ["true"]}}}  # fmt: skip
-AGENT = {"version": "1", "version_argv": ["x"], "protocols": ["chat"], "argv": ["x", "{url}", "{token}", "{prompt_file}"]}
+AGENT = {
+    "version": "1",
+    "version_argv": ["x"],
+    "protocols": ["chat"],
+    "argv": ["x", "{url}", "{token}", "{prompt_file}"],
+}
 
 
 class _LmStudio(BaseHTTPRequestHandler):
