@@ -66,3 +66,9 @@ def looks(*contents: str | None) -> list[Look]:
 def test_a_content_that_was_left_and_comes_back_is_counted(contents: list[str | None], times: int) -> None:
     assert returned(looks(*contents)) == times
     assert changed_lines(looks(*contents)) == 2 * (len(contents) - 1)
+
+
+def test_what_one_path_left_is_nothing_that_another_returns_to() -> None:
+    (first,) = looks("x", "y")
+    moved = Change(path="b", before=None, content="x", added=1, taken=0)
+    assert returned([first, first.model_copy(update={"changes": [moved]})]) == 0
