@@ -9,7 +9,7 @@ import json
 import re
 import ssl
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,9 @@ def slowly(raw: bytes, size: int) -> Script:
     return script
 
 
-def run(tmp_path: Path, script: Script, talk: Talk, *, caps: Caps | None = None, **fields: Any) -> list[LedgerLine]:
+def run(
+    tmp_path: Path, script: Script, talk: Talk, *, caps: Caps | None = None, hosts: Iterable[str] = (), **fields: Any
+) -> list[LedgerLine]:
     """The ledger of one door, whose provider answers by ``script``."""
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -97,7 +99,7 @@ def run(tmp_path: Path, script: Script, talk: Talk, *, caps: Caps | None = None,
         trust = ssl.create_default_context()
         spec = DoorSpec(
             "run", TOKEN, provider, MODEL, Upstream(url, KEY), caps or Caps(), ledger, tmp_path / "gw.sock",
-            cassette=tmp_path / "tape",
+            cassette=tmp_path / "tape", egress=frozenset(hosts),
         )  # fmt: skip
         door = Door(spec, trust, Egress({}, trust), lambda *said: None)
         await door.open()
@@ -200,6 +202,17 @@ def test_an_error_under_the_name_of_a_stream_is_an_error(tmp_path: Path) -> None
     (line,) = run(tmp_path, answering(b'{"error": {"code": 429, "message": "slow down"}}'), talk)
     assert (line.outcome, line.fault) == ("error", "error: 429")
     assert b"slow down" in got[0]
+    assert got[0].endswith(b"0\r\n\r\n") or b"content-length" in got[0]
+    assert [taped.cut for taped in read_cassette(tmp_path / "tape")] == [False]
+
+
+@pytest.mark.parametrize("said", [b"[]", b'{"object": "list"}'])
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_list_of_models_is_whole_whatever_it_says(tmp_path: Path, said: bytes, size: int) -> None:
+    talk, got = one(f"GET /v1/models HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n\r\n".encode())
+    (line,) = run(tmp_path, slowly(said, size), talk)
+    assert (line.outcome, line.usage_reason, line.price_usd) == ("answered", "no model was asked", None)
+    assert got[0].endswith(b"0\r\n\r\n") or b"content-length" in got[0]
 
 
 @pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
@@ -213,6 +226,7 @@ def test_an_error_in_an_answer_that_quotes_the_key_is_scrubbed(tmp_path: Path, k
     kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(KEY.encode() in place for place in [*got, *kept])
     assert b"no such key: Bearer [key]" in got[0]
+    assert got[0].endswith(b"0\r\n\r\n") or b"content-length" in got[0]
 
 
 def test_a_provider_that_would_pack_an_answer_is_not_asked_to(tmp_path: Path) -> None:
@@ -273,6 +287,20 @@ def test_a_long_conversation_is_no_long_head(tmp_path: Path, size: int) -> None:
     assert got[0].endswith(b"0\r\n\r\n")
 
 
+def test_nor_is_the_last_of_it_that_comes_late(tmp_path: Path) -> None:
+    asked = a_request(200_000)
+
+    async def talk(socket: str, door: Door) -> None:
+        reader, writer = await asyncio.open_unix_connection(socket)
+        for part in (asked[:50_000], asked[50_000:]):
+            writer.write(part)
+            await asyncio.sleep(0.05)
+        assert (await reader.read()).endswith(b"0\r\n\r\n")
+        writer.close()
+
+    assert run(tmp_path, answering(STREAM, wait_s=0.05), talk)[0].outcome == "answered"
+
+
 def test_what_stands_behind_a_body_is_no_header(tmp_path: Path) -> None:
     """Neither of the next request, nor of the next answer."""
     seen: list[bytes] = []
@@ -307,13 +335,31 @@ def test_what_cannot_be_kept_makes_the_tape_incomplete(tmp_path: Path, monkeypat
         read_cassette(tmp_path / "tape")
 
 
-def booked_later(stream_s: float) -> Script:
+@pytest.mark.parametrize("depth", [300, 900])
+def test_what_is_nested_too_deeply_to_be_kept_is_asked_all_the_same(tmp_path: Path, depth: int) -> None:
+    talk, _ = one(a_request(given=b'"odd": ' + b"[" * depth + b"]" * depth))
+    assert run(tmp_path, answering(STREAM), talk)[0].usage == COUNTED
+    with pytest.raises(RigError, match="incomplete"):
+        read_cassette(tmp_path / "tape")
+
+
+def test_a_name_that_leads_into_the_hosts_own_network_is_not_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: [(2, 1, 6, "", ("127.0.0.1", 443))])
+    talk, got = one(f"CONNECT inner.example:443 HTTP/1.1\r\nProxy-Authorization: Bearer {TOKEN}\r\n\r\n".encode())
+    (line,) = run(tmp_path, answering(STREAM), talk, hosts=["inner.example"])
+    assert b"its name leads to no public address" in got[0]
+    assert (line.protocol, line.note) == ("egress", "inner.example: its name leads to no public address")
+
+
+def booked_later(stream_s: float, booked: str | None = None) -> Script:
     """A broker whose books know an answer that nobody heard to its end."""
 
     async def script(asked: bytes, writer: asyncio.StreamWriter) -> None:
         if b"/generation" in asked:
             data = {"total_cost": 0.5, "native_tokens_prompt": 70, "native_tokens_completion": 9}
-            body = json.dumps({"data": data}).encode()
+            body = (booked or json.dumps({"data": data})).encode()
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
             return
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + event(WORD))
@@ -337,6 +383,14 @@ def test_a_broker_is_asked_about_an_answer_whose_agent_left_or_was_ended(tmp_pat
 
     (line,) = run(tmp_path, booked_later(3.0), talk, dialect="openrouter", accounting="generation")
     assert (line.outcome, line.usage) == ("abandoned", Usage(uncached_input=70, output=9))
+
+
+def test_a_broker_whose_books_cannot_be_read_costs_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runner.gateway.generations.TRIES", 1)
+    talk, _ = one(a_request())
+    books = booked_later(0.0, "[" * 100_000)
+    (line,) = run(tmp_path, books, talk, dialect="openrouter", accounting="generation")
+    assert (line.outcome, line.usage, line.price_usd) == ("cut", None, None)
 
 
 @pytest.mark.parametrize("caps", [Caps(requests=10), Caps(attempt=Caps(requests=10))])
