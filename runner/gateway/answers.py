@@ -82,7 +82,7 @@ class AnswerReader:
             chunk = chunk.lstrip(b" \t\r\n\xef\xbb\xbf")
             if not chunk:
                 return
-            self._streamed = chunk[:1] not in b"{["
+            self._streamed = chunk[:1] != b"{"
         self._size += len(chunk)
         if not self._streamed:
             self._parts.append(chunk)
@@ -92,9 +92,12 @@ class AnswerReader:
             self.facts.unreadable, self._rest, self._parts = "the answer is too large to read", b"", []
 
     def _lines(self, chunk: bytes) -> None:
-        if b"\r" in chunk:
-            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        text, half = self._rest + chunk, b""
+        if b"\r" in text:
+            half = b"\r" if text.endswith(b"\r") else b""  # the rest of that line's end may be under way
+            text = text.removesuffix(half).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = text.split(b"\n")
+        self._rest = rest + half
         for line in lines:
             if line.startswith(b"data:"):
                 self._parts.append(line[5:].strip())

@@ -134,7 +134,7 @@ class Exchange:
             price_source=priced.source,
             effort_wire=self.asked.effort,
             sampling=sampling_of(self.asked.sent),
-            options_sha256=options_sha256(self.asked.sent) if self.wire in ANSWERS else None,
+            options_sha256=options_sha256(self.asked.sent),
             system_sha256=system_sha256(self.asked.sent),
             latency_ms=round((now - self._started) * 1000, 3),
             first_byte_ms=None if self._first_byte is None else round((self._first_byte - self._started) * 1000, 3),

@@ -17,7 +17,7 @@ USAGE = Usage(uncached_input=1_000_000, cache_read=0, output=1_000_000)
 
 def test_the_day_decides() -> None:
     before = price("o3", USAGE, datetime(2025, 5, 1, tzinfo=UTC), catalogue="openai")
-    after = price("o3", USAGE, NOW, catalogue="openai")
+    after = price("o3", USAGE, datetime(2025, 7, 1, tzinfo=UTC), catalogue="openai")
     assert before.usd == pytest.approx(50.0)
     assert after.usd == pytest.approx(10.0)
     assert after.source.startswith("genai-prices ")
