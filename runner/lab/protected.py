@@ -12,6 +12,8 @@ from runner.lab.tripwires import tripwires
 from runner.registry.manifests import expected_tests
 from runner.repo import Mirror
 
+Expected = dict[str, list[str]]
+
 
 def protected_check(
     kit: Kit, mirror: Mirror, baseline: str, check: Check, *, run_id: str, place: Place | None = None
@@ -24,7 +26,7 @@ def protected_check(
     """
     run = place or (lambda check: run_check(kit, mirror, check, run_id=run_id))
     try:
-        return _judged(kit, mirror, baseline, as_run(kit, mirror, baseline, check), run)
+        return _judged(kit, mirror, baseline, *as_run(kit, mirror, baseline, check), run)
     except CannotBegin as error:
         if check.commit == baseline:
             raise
@@ -33,19 +35,20 @@ def protected_check(
         return error.result
 
 
-def as_run(kit: Kit, mirror: Mirror, baseline: str, check: Check) -> Check:
-    """``check`` as it is carried out: all that the contestant may not change restored, its tests' reports asked for."""
+def as_run(kit: Kit, mirror: Mirror, baseline: str, check: Check) -> tuple[Check, Expected]:
+    """``check`` as it is carried out: all that the contestant may not change restored, its tests' reports asked for;
+    and the tests that each of these has to name.
+    """
     entry, tests = kit.benchmark.entry, check.command.tests
     overlay = protected_overlay(mirror, baseline, check.commit, entry.protected, entry.scope_allowlist)
     expected = expected_tests(kit.benchmark, tests.expected) if tests else {}
-    return replace(check, overlay={**overlay, **(check.overlay or {})}, reports=[*check.reports, *expected])
+    return replace(check, overlay=overlay, reports=[*check.reports, *expected]), expected
 
 
-def _judged(kit: Kit, mirror: Mirror, baseline: str, check: Check, run: Place) -> CheckResult:
+def _judged(kit: Kit, mirror: Mirror, baseline: str, check: Check, expected: Expected, run: Place) -> CheckResult:
     tests, result = check.command.tests, run(check)
     if tests is None or not result.passed:
         return result
-    expected = expected_tests(kit.benchmark, tests.expected)
     overlay: Overlay = check.overlay or {}
     found = doubts(expected, result)
     found += tripwires(mirror, baseline, check.commit, overlay, [*expected], tests.allow, _tools(kit))

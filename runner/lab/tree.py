@@ -106,13 +106,14 @@ def tree_digest(box: Box, *, limit_bytes: int = 1 << 29) -> dict[str, str]:
     Raises TreeUnreadable where the tree is larger than ``limit_bytes`` (holes count) or cannot be read.
     """
     digests = {}
-    with tempfile.NamedTemporaryFile(prefix="bench-tree-") as file:
+    with tempfile.TemporaryDirectory(prefix="bench-tree-") as folder:
+        packed = Path(folder, "tree.tar")
         argv = ["sh", "-c", _READ, "read", TREE, str(limit_bytes)]
-        done = box.exec(argv, timeout_s=120, user="1000:1000", cwd="/", stdout_to=Path(file.name),
+        done = box.exec(argv, timeout_s=120, user="1000:1000", cwd="/", stdout_to=packed,
                         output_limit=limit_bytes)  # fmt: skip
         if not done.ok or done.stderr.split() != [b"0"]:
             raise TreeUnreadable("the tree cannot be read back")
-        with tarfile.open(fileobj=file, mode="r:", errors="surrogateescape") as archive:
+        with tarfile.open(packed, mode="r:", errors="surrogateescape") as archive:
             for member in archive:
                 if member.isdir():
                     continue

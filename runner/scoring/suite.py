@@ -119,7 +119,7 @@ def _judged(result: CheckResult, mutations: Mutations) -> SuiteResult:
         if failed:
             return SuiteResult("invalid", failed, executed, "exit 0 with failed cases in the report")
         return SuiteResult("green", (), executed)
-    if failed:
+    if any(failed):  # a case without a name is none
         return SuiteResult("red", failed, executed)
     return SuiteResult("invalid", (), executed, f"{result.why()}, and no case is named")
 

@@ -113,7 +113,6 @@ def _side_by_side(bench: Bench, groups: Sequence[Group], told: Told) -> list[Cla
                 _tell(future.result(), told)
         except BaseException:
             bench.kit.cancel.set()
-            pool.shutdown(cancel_futures=True)
             raise
     return [claim for future in futures for claim in future.result()]
 

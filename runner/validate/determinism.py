@@ -40,8 +40,8 @@ def _judges(bench: Bench) -> dict[str, Judge]:
 
 
 def _judge(bench: Bench, check: Check) -> Judge:
-    check = as_run(bench.kit, bench.mirror, bench.baseline, check)
-    return lambda repeat: bench.place(replace(check, repeat=repeat)).why()
+    whole, _ = as_run(bench.kit, bench.mirror, bench.baseline, check)
+    return lambda repeat: bench.place(replace(whole, repeat=repeat)).why()
 
 
 def _etalon(suite: Suite, program: str) -> Judge:

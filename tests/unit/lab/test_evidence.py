@@ -23,7 +23,9 @@ from runner.registry.benchmark import Benchmark, load_benchmark
 from runner.registry.manifests import expected_tests
 from runner.repo import Mirror
 from runner.sandbox.engine import Engine
+from runner.schema.entry import Command
 from runner.scoring.branch import Branch
+from runner.scoring.gates import measure_gates
 
 HOSTILE = Path(__file__).parents[2] / "support" / "hostile"
 REPORT = "/out/ci.xml"
@@ -174,6 +176,7 @@ def test_the_decoy_islaid_over_a_second_run_of_its_own(mirror: tuple[Mirror, str
     command = load("hostile").entry.commands["ci"]
     good = branch(mirror, tmp_path, [ended(0, honest), ended(1, red)], seen).check(command, "x")
     assert (good.passed, good.why()) == (True, "exit 0")
+    assert [check.reports for check in seen] == [[REPORT], [REPORT]]
     assert b"tests/test_totals.py" not in (seen[0].overlay or {})
     assert b"tests/test_totals.py" in (seen[1].overlay or {})
     forged = branch(mirror, tmp_path, [ended(0, honest), ended(0, honest)], seen).check(command, "x")
@@ -205,9 +208,34 @@ def test_a_name_forges_no_row_and_fills_no_page() -> None:
     read = read_junit(report.encode())
     assert read.failed == {"\\x0a| corpus.mutation | points | 60 | 60.00 | 20/20 |"}
     assert all(len(name) < 700 and name.isprintable() for name in read.executed | read.ids | read.failed_ids)
+    breaks = "".join(f"<testcase name='a&#{number};b'/>" for number in (0x85, 0x2028, 0x2029, 0x202E, 0x2066))
+    assert read_junit(f"<testsuite>{breaks}</testsuite>".encode()).executed == {
+        "a\\x85b", "a\\x2028b", "a\\x2029b", "a\\x202eb", "a\\x2066b"
+    }  # fmt: skip
 
 
-def test_a_report_of_millions_of_cases_is_none() -> None:
+def test_a_report_of_millions_of_cases_or_attributes_is_none() -> None:
     """It would take minutes to read; what nobody reads proves nothing."""
     few, many = (b"<testsuite>" + b"<testcase name='x'/>" * n + b"</testsuite>" for n in (1000, 500_000))
     assert (read_junit(few).executed, read_junit(many).executed) == ({"x"}, set())
+    few, many = (b"<testsuite><testcase name='x' %s/></testsuite>" % b" ".join(b"a%x = ''" % n for n in range(count))
+                 for count in (1000, 1_000_000))  # fmt: skip
+    assert (read_junit(few).executed, read_junit(many).executed) == ({"x"}, set())
+
+
+def test_a_gate_carries_out_what_the_baseline_says_and_names_what_was_rewritten(
+    mirror: tuple[Mirror, str], tmp_path: Path
+) -> None:
+    """A path is a contestant's, too: it forges no line of a table."""
+    host, base = mirror
+    head = host.overlaid(base, {b"ci/check.sh": ("100755", b"exit 0\n")}, "work")
+    seen: list[Check] = []
+    rewritten = ended(changed=["src/a\n| b |"])
+    judged = branch(mirror, tmp_path, [rewritten], seen)
+    entry = judged.entry.model_copy(update={"commands": {**judged.entry.commands, "e2e_update": Command(argv=["x"])}})
+    kit = replace(judged.kit, benchmark=replace(judged.kit.benchmark, entry=entry))
+    (gate,) = measure_gates(replace(judged, kit=kit, head=head), None, lambda gate: None, ["determinism"]).gates
+    assert (gate.passed, gate.evidence["rewritten"]) == (False, ["src/a\\x0a| b |"])
+    there = dict(host.blobs(host.tree(base)))
+    whole = {file.path: (file.mode, content) for file, content in there.items()}
+    assert (seen[0].overlay or {})[b"ci/check.sh"] == whole[b"ci/check.sh"]

@@ -102,6 +102,12 @@ def test_a_mark_or_empty_lines_before_the_first_line_do_not_count(tmp_path: Path
     index = write(tmp_path, entry)
     index.write_text(before + index.read_text(), encoding="utf-8", newline="\r\n")
     assert list(read_entries(index)) == ["tiny"]
+    index.write_text(before + "---\nbenchmarks: [\n---\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=f"line {2 + before.count(chr(10))} is not YAML"):
+        read_entries(index)
+    index.write_text(before + "---\nbenchmarks: []\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="has no closing '---' line"):
+        read_entries(index)
     index.write_text("\n# no\n" + index.read_text(encoding="utf-8"))
     with pytest.raises(ConfigError, match="the first line is not '---'"):
         read_entries(index)
@@ -121,9 +127,9 @@ def test_an_unknown_benchmark_lists_the_known(tmp_path: Path, entry: Entry) -> N
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"source_repo": "nowhere"}, "source_repo: there is no folder"),
+        ({"source_repo": "nowhere"}, "source_repo: there is no folder .* — clone it there"),
         ({"milestones": []}, "milestones: the list is empty"),
-        ({"etalon_dir": "etalon"}, "etalon_dir: there is no"),
+        ({"etalon_dir": "etalon"}, "etalon_dir: there is no .* — put it there"),
         ({"reference": ["reference/M01.patch"]}, "reference: there is no"),
         ({"image": {"context": "image"}}, r"image.context: there is no"),
     ],

@@ -6,6 +6,7 @@ import io
 import tarfile
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,3 +50,13 @@ def test_a_path_is_replaced_with_whatever_lies_above_and_below_it(path: bytes, r
     related = (other for other in replaced
                if path == other or path.startswith(other + b"/") or other.startswith(path + b"/"))  # fmt: skip
     assert shadow(dict.fromkeys(replaced))(path) is any(related)
+
+
+def test_what_two_trees_share_is_made_once_where_it_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    tobuf = tarfile.TarInfo.tobuf
+    monkeypatch.setattr(tarfile.TarInfo, "tobuf", lambda info, *how: made.append(info.name) or tobuf(info, *how))
+    archiver = Archiver()
+    for text in (b"one", b"two"):
+        archiver.archive({b"same": ("100644", b"x"), b"own": ("100644", text), b"large": ("100644", bytes(1 << 20))})
+    assert made == ["same", "own", "large", "own", "large"]

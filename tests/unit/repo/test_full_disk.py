@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,13 @@ def test_a_mirror_on_a_full_disk(tmp_path: Path) -> None:
     assert (caught.value.cause, caught.value.grade) == ("rig", False)
     there, _ = Mirror.create(tmp_path / "mirror.git", source, base)
     assert there.import_bundle(bundle, REF, TreeLimits()) == there.head(REF)
+
+
+def test_git_that_finds_no_room_is_the_disks_failure(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", 1) as disk:
+        git(["init", "-q", "--bare", str(disk / "a.git")])
+        with pytest.raises(DiskFull, match=r"git hash-object found no space left — free some in .*a\.git"):
+            git(["hash-object", "-w", "--stdin"], git_dir=disk / "a.git", stdin=os.urandom(2 << 20))
+        assert subprocess.run(["dd", "if=/dev/zero", f"of={disk / 'rest'}"], capture_output=True).returncode
+        with pytest.raises(DiskFull, match="git init found no space left — free some, then run again"):
+            git(["init", "-q", "--bare", str(disk / "b.git")])

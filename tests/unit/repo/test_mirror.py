@@ -276,6 +276,17 @@ def test_an_overlay_replaces_files_and_links_in_their_way(mirror: tuple[Mirror, 
         members = {m.name: m for m in archive}
         assert set(members) == {".gitignore", "src/a.py"}
         assert archive.extractfile(members["src/a.py"]).read() == b"frozen\n"  # type: ignore[union-attr]
+    assert {f.path for f in host.tree(host.overlaid(head, overlay, "as it is checked"))} == {b".gitignore", b"src/a.py"}
+
+
+def test_another_repositorys_commit_is_no_file(mirror: tuple[Mirror, str]) -> None:
+    host, base = mirror
+    with host.scratch_index() as index:
+        more = {"GIT_INDEX_FILE": str(index)}
+        host.git("update-index", "--add", "--cacheinfo", f"160000,{base},linked", **more)
+        head = host.commit_tree(host.git("write-tree", **more).decode().strip(), base, "linked")
+    assert [f.path for f in host.tree(head)] == [b"linked"]
+    assert host.read(head, "linked") is None
 
 
 def test_names_that_are_no_utf8_survive(mirror: tuple[Mirror, str], tmp_path: Path) -> None:

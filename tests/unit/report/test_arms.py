@@ -35,6 +35,22 @@ def test_a_run_that_sent_nothing_counts_with_what_it_asked_for() -> None:
     assert arm["sent"] == row("max", "budget_tokens=31999").wire_arm_id
 
 
+def test_what_was_sent_on_one_benchmark_says_nothing_of_another() -> None:
+    known = [row("high", "high"), row("xhigh", "high")]
+    other = [row("high", None, benchmark="c"), row("xhigh", None, benchmark="c"), row("high", "high", benchmark="c")]
+    assert [(arm["benchmark"], arm["effort"], arm["passed"]) for arm in arms_of([*known, *other])] == [
+        ("b", "high = xhigh", "2/2"), ("c", "high", "2/2"), ("c", "xhigh", "1/1")
+    ]  # fmt: skip
+
+
+def test_what_was_sent_is_told_though_the_first_row_does_not_know_it_and_published_rows_are_arms_of_their_own() -> None:
+    first, second = row("max", None, "invalid"), row("max", "high", cells={"effort": "max -> high"})
+    own, foreign = arms_of([first, second, row("max", None, provenance="published_document")])
+    assert own["sent"] == second.wire_arm_id
+    assert own["effort"] == "max = max -> high"
+    assert (own["source"], foreign["source"], foreign["passed"]) == ("here", "published", "1/1")
+
+
 def test_one_level_that_was_sent_in_two_ways_is_two_arms() -> None:
     arms = arms_of([row("max", "high"), row("max", "max")])
     assert [arm["effort"] for arm in arms] == ["max", "max"]

@@ -60,6 +60,9 @@ def test_tables_of_something_else_are_left_out_and_no_row_in_silence() -> None:
     assert found.line == 8
     assert found.cells["comment"] == "it is |"
     assert found.stated("effort") is None
+    for word in ("-", "–", "—", "n/a", "N/A", "None", ""):
+        assert read_rows(f"{head}{row.replace('None', word)}")[0].stated("effort") is None
+    assert len(read_rows(f"{head}| --- | --- | --- | --- | --- |\n{row}\n{row}")) == 2
     with pytest.raises(ConfigError, match="line 3 has 2 cells, its table has 5 columns"):
         read_rows(f"{head}| 2026-08-14 18:39 | m\n")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import runner
 from runner.cli.main import app
 from runner.report.prune import prune_scratch
 
@@ -34,6 +36,7 @@ def test_only_old_folders_of_ours_go(scratch: Path) -> None:
     fresh, named = scratch / "bench-score-a1_b2c3d", made(scratch / "bench-results")
     fresh.mkdir()
     link, file = scratch / "bench-host-a1_b2c3d", scratch / "bench-note-a1_b2c3d"
+    longer = made(scratch / "bench-validate-a1_b2c3d.kept")
     link.symlink_to(named)
     file.touch()
     os.utime(file, (OLD, OLD))
@@ -41,8 +44,20 @@ def test_only_old_folders_of_ours_go(scratch: Path) -> None:
     assert left.exists()
     assert prune_scratch(days=4, dry_run=False) == []
     assert prune_scratch(days=0, dry_run=False) == [left]
-    assert sorted(scratch.iterdir()) == sorted([fresh, named, link, file])
+    assert sorted(scratch.iterdir()) == sorted([fresh, named, link, file, longer])
     assert (named / "file").exists()
+
+
+def test_all_that_the_runner_makes_there_goes(scratch: Path) -> None:
+    """Whatever call of its source makes something in the temporary folder, it is a folder, and known by its name."""
+    called = re.compile(r"tempfile\.(mkdtemp|mkstemp|\w+Directory|NamedTemporaryFile)\(([^()]*)\)")
+    sources = Path(runner.__file__).parent.rglob("*.py")
+    calls = [call for source in sources for call in called.findall(source.read_text()) if "dir=" not in call[1]]
+    kinds, names = {kind for kind, _ in calls}, {re.sub(r'prefix="(.*)"', r"\1", given) for _, given in calls}
+    assert kinds == {"mkdtemp", "TemporaryDirectory"}
+    left = sorted(made(scratch / f"{name}a1_b2c3d") for name in names)
+    assert len(left) > 10
+    assert prune_scratch(days=1, dry_run=False) == left
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")

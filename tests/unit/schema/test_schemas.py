@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from runner.report.schemas import records, schema_text
 from runner.schema.arm import Arm
-from runner.schema.base import canonical
+from runner.schema.base import canonical, complaint
 from runner.schema.cell import Cell
+from runner.schema.seed import DOCUMENTS
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "reference" / "schemas"
 JSON = st.recursive(
@@ -59,3 +60,9 @@ def test_arms_differ_by_identity_and_not_by_role() -> None:
     for change in ({"effort": "high"}, {"harness_version": "1.6.1"}, {"orchestration": "loop"}, {"model": "n"}):
         assert arm.arm_id != arm.model_copy(update=change).arm_id
     assert Arm(provider="p", model="Meta/Muse_30B!", harness="h", harness_version="1").model_slug == "meta-muse-30b"
+
+
+def test_what_is_wrong_with_a_whole_document_names_no_key() -> None:
+    with pytest.raises(ValidationError) as wrong:
+        DOCUMENTS["gates"].model_validate({"milestones": {"pass": True, "statuses": {}}})
+    assert complaint(wrong.value).startswith("milestones has no statuses: ")

@@ -139,3 +139,9 @@ def test_a_weight_is_a_number_of_points(weight: float) -> None:
     ):
         with pytest.raises(ValidationError):
             Weights.model_validate(given_)
+
+
+def test_points_are_rounded_to_no_more_than_their_weight() -> None:
+    almost = Component(id="x", weight=1.236, earned=1.2355, arithmetic="")
+    assert compose([almost], "seed-1").earned == 1.236
+    assert compose([almost.model_copy(update={"earned": 1.236})], "seed-1").value == 100

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, cast
 
 import pytest
 
+from runner.errors import RigError
 from runner.lab.check import CheckResult
 from runner.lab.junit import read_junit
 from runner.schema.entry import Mutations
@@ -64,6 +66,28 @@ def test_by_output_a_failure_without_a_name_is_no_kill() -> None:
     assert judge(result(1, out="FAILED a.txtar: x\nFAILED b.txtar\n"), BY_OUTPUT).failed == ("a.txtar", "b.txtar")
     assert judge(result(4, out="error: bad path"), BY_OUTPUT).ended == "invalid"
     assert judge(result(0), BY_OUTPUT).ended == "green"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "out", "failed"),
+    [
+        (r"^FAILED \S+", "FAILED a.txtar: x", ("FAILED a.txtar:",)),
+        (r"^FAILED (\S+)(::\S+)?", "FAILED a::b c\nFAILED d", ("a::b", "d")),
+        (r"^FAILED (.*)", "FAILED a\x9b|\u2028b", ("a\\x9b|\\x2028b",)),
+        (r"^FAILED(?: (\S+))?", "FAILED\nFAILED a", ("", "a")),
+    ],
+    ids=["whole match", "first of several groups", "escaped", "one without a name"],
+)
+def test_what_the_pattern_names(pattern: str, out: str, failed: tuple[str, ...]) -> None:
+    judged = judge(result(1, out=out), BY_OUTPUT.model_copy(update={"failure_pattern": pattern}))
+    assert (judged.ended, judged.failed) == ("red", failed)
+
+
+def test_a_failure_whose_name_is_empty_is_no_kill() -> None:
+    by_output = BY_OUTPUT.model_copy(update={"failure_pattern": r"^FAILED(?: (\S+))?"})
+    assert judge(result(1, out="FAILED\n"), by_output).ended == "invalid"
+    assert judge(result(1, report=junit(("", "failure"), ("a", ""))), WITH_REPORT).ended == "invalid"
+    assert judge(result(0, report=junit(("", "failure"), ("a", ""))), WITH_REPORT).ended == "invalid"
 
 
 def test_time_and_memory() -> None:
@@ -160,6 +184,50 @@ def test_once_a_placebo_bites_no_mutant_is_begun_any_more(monkeypatch: pytest.Mo
         assert (found.bitten, found.killed) == (["p0", "p1", "p2"], 0)
         ran.append(suite.ran)
     assert sum(ran) / len(ran) < 120  # the last of three placebos stands at 150 of 200 on average, the first at 50
+
+
+@pytest.mark.parametrize("verdict", ["red", "timeout", "invalid"])
+def test_after_a_bite_the_control_is_not_run_again(monkeypatch: pytest.MonkeyPatch, verdict: Any) -> None:
+    monkeypatch.setattr("runner.scoring.mutations.mutant", lambda mirror, program, patch: patch.name)
+    ran: list[str] = []
+
+    class Guesses:
+        mirror = None
+
+        def run(self, program: str, **more: object) -> SuiteResult:
+            ran.append(program)
+            return SuiteResult(verdict, ("a",)) if program == "p" else GREEN
+
+    suite: Any = Guesses()
+    patches = [Patch(f"f{n}", Path()) for n in range(60)]
+    swept = Sweeper(suite, "frozen", False, 0, lambda line: None)
+    assert swept.sweep(patches, [Patch("p", Path())], {}).bitten == ["p"]
+    assert (ran.count("frozen"), ran[-1]) == (1, "p")
+
+
+def test_an_error_on_a_placebo_ends_the_sweep_and_is_the_only_thing_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("runner.scoring.mutations.mutant", lambda mirror, program, patch: patch.name)
+    ran: list[str] = []
+
+    class Breaks:
+        mirror = None
+
+        def run(self, program: str, **more: object) -> SuiteResult:
+            ran.append(program)
+            if program.startswith("p"):
+                raise RigError("no engine")
+            time.sleep(0.002)
+            return GREEN
+
+    suite: Any = Breaks()
+    placebos, faults = ([Patch(f"{kind}{n}", Path()) for n in range(count)] for kind, count in (("p", 2), ("f", 100)))
+    for _ in range(4):
+        with pytest.raises(RigError, match="no engine"):
+            Sweeper(suite, "frozen", False, 0, lambda line: None).sweep(faults, placebos, {})
+    assert caplog.records == []
+    assert len(ran) < 4 * 102  # all of them only if a placebo came last every time
 
 
 def test_a_corpus_that_counts_its_runs_kills_nothing(tmp_path: Path) -> None:
