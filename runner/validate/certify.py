@@ -10,12 +10,12 @@ from pathlib import Path
 
 from runner import __version__
 from runner.lab.bay import Bays
+from runner.lab.check import CannotBegin
 from runner.lab.kit import Kit
 from runner.registry.benchmark import Benchmark
 from runner.registry.frozen import changes, frozen_file
-from runner.registry.manifests import solutions
 from runner.repo import Mirror
-from runner.schema.certificate import Certificate, Claim
+from runner.schema.certificate import Certificate, Claim, GroupName
 from runner.scoring.patches import PatchFails, reference_commit
 from runner.store.certificates import certificate_path
 from runner.store.clock import new_run_id
@@ -56,7 +56,8 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
         tools: dict[str, str] = {}
         matrix: dict[str, list[str]] = {}
         claims = frozen + unfit + _side_by_side(bench, _groups(bench, seed, tools, matrix), told)
-        repeated = prove_determinism(bench, seed) + reliability_claims(kit)
+        again = _group("determinism", lambda: prove_determinism(bench, seed))
+        repeated = again() + reliability_claims(kit)
         _tell(repeated, told)
     return Certificate(
         benchmark=benchmark.id,
@@ -88,18 +89,38 @@ def _groups(bench: Bench, seed: int, tools: dict[str, str], matrix: dict[str, li
         return found.claims
 
     def listed(kind: str, where: str) -> Group:
-        return lambda: prove_solutions(bench, kind, solutions(benchmark, where), benchmark.path(where))
+        return lambda: prove_solutions(bench, kind, where)
 
     kinds = (("graded", benchmark.entry.graded), ("flawed", benchmark.entry.flawed))
     return [
-        commands,
-        lambda: prove_baseline_claims(bench),
-        patches,
-        *(listed(kind, where) for kind, where in kinds if where),
-        lambda: prove_reference(bench),
-        lambda: prove_saboteur(bench),
+        _group("commands", commands),
+        _group("baseline", lambda: prove_baseline_claims(bench)),
+        _group("patches", patches),
+        *(_group("solutions", listed(kind, where), kind) for kind, where in kinds if where),
+        _group("solutions", lambda: prove_reference(bench), "reference"),
+        _group("solutions", lambda: prove_saboteur(bench), "saboteur"),
         lambda: prove_no_leaks(bench),
     ]
+
+
+def _group(name: GroupName, group: Group, what: str = "all") -> Group:
+    """A group in which a command or the setup cannot begin breaks one claim, and leaves the others to be proven."""
+
+    def proven() -> list[Claim]:
+        try:
+            return group()
+        except CannotBegin as error:
+            return [
+                Claim(
+                    group=name,
+                    id=f"{what}-not-begun",
+                    ok=False,
+                    sentence=f"nothing of this could be proven: {error.what}",
+                    fix="mend the command or the setup that the entry names, or the benchmark's image",
+                )
+            ]
+
+    return proven
 
 
 def _side_by_side(bench: Bench, groups: Sequence[Group], told: Told) -> list[Claim]:
