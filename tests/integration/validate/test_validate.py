@@ -205,8 +205,16 @@ def test_a_leak_is_found_by_its_content(engine: Engine, home: Path) -> None:
     claims = red(
         prove_no_leaks(replace(bench, kit=replace(bench.kit, benchmark=load_benchmark(home / "index.md", "mini"))))
     )
-    assert claims["image"] == "within a contestant's reach: etalon/hidden.txtar"
+    assert claims["image"] == "within a contestant's reach: etalon/hidden.txtar (/usr/lib/os-release)"
     assert "/work/repo/plan/M01.md" in claims["canary"]
+    assert "/work/repo: its history" in claims["canary"]
+    # An ignored file that is carried into every tree is within reach too.
+    (home / "program" / "notes.env").write_bytes((home / "etalon" / "add.txtar").read_bytes())
+    change(home, carry=["notes.env"])
+    claims = red(
+        prove_no_leaks(replace(bench, kit=replace(bench.kit, benchmark=load_benchmark(home / "index.md", "mini"))))
+    )
+    assert "etalon/add.txtar (/work/repo/notes.env)" in claims["image"]
 
 
 def test_a_success_criterion_that_passes_on_the_baseline(engine: Engine, home: Path) -> None:
