@@ -96,4 +96,4 @@ class Certificate(Strict):
 
     @property
     def proven(self) -> bool:
-        return all(claim.ok for claim in self.claims)
+        return bool(self.claims) and all(claim.ok for claim in self.claims)

@@ -9,10 +9,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from runner import __version__
+from runner.errors import ConfigError, UsageError
 from runner.lab.bay import Bays
 from runner.lab.check import CannotBegin
 from runner.lab.kit import Kit
-from runner.registry.benchmark import Benchmark
+from runner.registry.benchmark import Benchmark, load_benchmark
 from runner.registry.frozen import changes, frozen_file
 from runner.repo import Mirror
 from runner.schema.certificate import Certificate, Claim, GroupName
@@ -58,6 +59,7 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
         claims = frozen + unfit + _side_by_side(bench, _groups(bench, seed, tools, matrix), told)
         again = _group("determinism", lambda: prove_determinism(bench, seed))
         repeated = again() + reliability_claims(kit)
+        repeated += _still(benchmark)
         _tell(repeated, told)
     return Certificate(
         benchmark=benchmark.id,
@@ -175,6 +177,29 @@ def frozen_claim(kit: Kit) -> Claim:
         else f"bench validate {kit.benchmark.id} --freeze",
         evidence={"changed": changed},
     )
+
+
+def _still(benchmark: Benchmark) -> list[Claim]:
+    """Nothing where all files are as they were when the proof began: what is proven must be what is named."""
+    try:
+        now = load_benchmark(benchmark.index, benchmark.id)
+    except (ConfigError, UsageError) as error:
+        edited = error.what
+    else:
+        files = now.files.keys() | benchmark.files.keys()
+        names = sorted(n for n in files if now.files.get(n) != benchmark.files.get(n))
+        edited = names[0] if names else "" if now.hash == benchmark.hash else "the entry in index.md"
+    if not edited:
+        return []
+    return [
+        Claim(
+            group="frozen",
+            id="meanwhile",
+            ok=False,
+            sentence=f"edited while the proof ran, so that nobody knows which state was proven: {edited}",
+            fix=f"bench validate {benchmark.id} once more, and leave its files alone meanwhile",
+        )
+    ]
 
 
 def _reference(kit: Kit, mirror: Mirror, baseline: str) -> tuple[str | None, list[Claim]]:
