@@ -181,7 +181,7 @@ def test_however_an_answer_is_written_it_is_whole_and_counted(tmp_path: Path, sc
         (b"{" + b" " * 1500 + json.dumps({**HEAD, "usage": USAGE}).encode()[1:], True),
         (b"{" + b" " * 2500 + json.dumps({**HEAD, "usage": USAGE}).encode()[1:], False),
         (event(WORD) * 20 + STREAM, True),
-        (event(STOP) + event({**SPENT, "more": "x" * 5000}) + DONE, False),
+        (event(STOP) + event({**SPENT, "more": "x" * 1500}) + DONE, False),
     ],
 )
 def test_what_is_too_large_to_read_is_passed_on_and_its_tokens_are_unknown(
@@ -191,7 +191,7 @@ def test_what_is_too_large_to_read_is_passed_on_and_its_tokens_are_unknown(
     monkeypatch.setattr("runner.gateway.answers.MAX_PLAIN_BYTES", 2000)
     monkeypatch.setattr("runner.gateway.answers.MAX_EVENT_BYTES", 1000)
     talk, got = one(a_request())
-    (line,) = run(tmp_path, slowly(answer, 500), talk)
+    (line,) = run(tmp_path, slowly(answer, 100), talk)
     assert (line.outcome, line.usage) == ("answered", COUNTED if kept else None)
     assert line.usage_reason == (None if kept else "the answer is too large to read")
     assert len(got[0]) > len(answer)
