@@ -61,6 +61,7 @@ def test_the_proxy(url: str, env: dict[str, str], proxy: str | None) -> None:
         ("100.64.0.1", False),
         ("::ffff:10.0.0.1", False),
         ("::ffff:169.254.169.254", False),
+        ("::ffff:151.101.0.223", False),
         ("::ffff:224.0.0.1", False),
         ("::7f00:1", False),
         ("::ffff:0:a00:1", False),
