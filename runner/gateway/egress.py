@@ -91,9 +91,7 @@ def is_public(address: str) -> bool:
     """Whether an address is everybody's: also the one of version 4 that a gateway would read out of a longer one."""
     found = ipaddress.ip_address(address)
     if isinstance(found, ipaddress.IPv6Address):
-        inner = found.sixtofour
-        if found in _NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF) if found in _NAT64 else found.sixtofour
         if found not in _UNICAST if inner is None else not is_public(str(inner)):
             return False
     return found.is_global and not found.is_multicast
