@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -11,6 +11,8 @@ from importlib.metadata import version
 from typing import Any
 
 from runner.schema.ledger import Usage
+
+_KINDS = ("uncached_input", "cache_read", "cache_write", "cache_write_1h", "output")
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ def price(
 
     ``catalogue`` is the provider's id in genai-prices, ``own_cost`` what the provider itself says it charged:
     that wins. ``rates`` are prices of the registry's own, USD per million tokens by kind (``uncached_input``,
-    ``cache_read``, ``cache_write``, ``output``): they win over the list. A provider declared ``free`` costs 0.00.
+    ``cache_read``, ``cache_write``, ``cache_write_1h``, ``output``): they win over the list. A provider declared
+    ``free`` costs 0.00.
     """
     if free:
         return Price(0.0, "free")
@@ -51,19 +54,6 @@ def price(
     return _listed(model, usage, at, catalogue)
 
 
-def is_known(
-    model: str,
-    at: datetime,
-    *,
-    catalogue: str | None,
-    free: bool = False,
-    rates: Mapping[str, float | None] | None = None,
-) -> bool:
-    """Whether a request to ``model`` would have a price."""
-    found = price(model, Usage(uncached_input=1, output=1), at, catalogue=catalogue, free=free, rates=rates)
-    return found.usd is not None
-
-
 @lru_cache(maxsize=1)
 def price_source() -> str:
     """Name and version of the price list."""
@@ -71,12 +61,19 @@ def price_source() -> str:
 
 
 def _by_rates(usage: Usage, rates: Mapping[str, float | None]) -> float:
-    """A kind without a rate of its own costs what uncached input costs."""
+    """A kind without a rate of its own costs what uncached input costs; kept for an hour: what any write costs."""
     into = rates["uncached_input"] or 0.0
-    read, write = rates.get("cache_read"), rates.get("cache_write")
-    sum_ = usage.uncached_input * into + usage.output * (rates["output"] or 0.0)
-    sum_ += usage.cache_read * (into if read is None else read) + usage.cache_write * (into if write is None else write)
-    return sum_ / 1e6
+    read, write, hour = (rates.get(kind) for kind in ("cache_read", "cache_write", "cache_write_1h"))
+    write = into if write is None else write
+    each = (into, into if read is None else read, write, write if hour is None else hour, rates["output"] or 0.0)
+    return _sum(each, usage)
+
+
+def _sum(rates: Sequence[float], usage: Usage) -> float:
+    """``rates`` by kind as in ``_KINDS``, USD per million tokens."""
+    minutes = usage.cache_write - usage.cache_write_1h
+    counts = (usage.uncached_input, usage.cache_read, minutes, usage.cache_write_1h, usage.output)
+    return sum(rate * count for rate, count in zip(rates, counts, strict=True)) / 1e6
 
 
 def _listed(model: str, usage: Usage, at: datetime, catalogue: str) -> Price:
@@ -85,20 +82,22 @@ def _listed(model: str, usage: Usage, at: datetime, catalogue: str) -> Price:
         return Price(None, found)
     if found is None:
         return _asked(model, usage, at, catalogue)
-    counts = (usage.uncached_input, usage.cache_read, usage.cache_write, usage.output)
-    usd = sum(rate * count for rate, count in zip(found, counts, strict=True)) / 1e6
-    return Price(usd, price_source())
+    return Price(_sum(found, usage), price_source())
 
 
 @lru_cache(maxsize=64)
 def _rates(catalogue: str, model: str, at: datetime) -> tuple[float, ...] | str | None:
-    """A model's four prices per million tokens at ``at``; None where they depend on the size, a text: no price.
+    """A model's prices per million tokens at ``at``, by ``_KINDS``.
 
-    The list's own arithmetic takes a quarter of a millisecond a request, too long beside the request itself.
+    None where they depend on the size, a text where there are none. The list's own arithmetic takes a quarter of a
+    millisecond a request, too long beside the request itself.
     """
     found = []
-    for kind in ("uncached_input", "cache_read", "cache_write", "output"):
-        one = _calculated(model, Usage.model_validate({"uncached_input": 0, "output": 0, kind: 10**6}), at, catalogue)
+    for kind in _KINDS:
+        counts = {"uncached_input": 0, "output": 0, kind: 10**6}
+        if kind == "cache_write_1h":
+            counts["cache_write"] = 10**6
+        one = _calculated(model, Usage.model_validate(counts), at, catalogue)
         if isinstance(one, str):
             # No price for this kind alone may still be a price for the others: the list decides case by case.
             return one if kind == "uncached_input" else None
@@ -122,6 +121,7 @@ def _calculated(model: str, usage: Usage, at: datetime, catalogue: str) -> Any:
         input_tokens=usage.uncached_input + usage.cache_read + usage.cache_write,
         cache_read_tokens=usage.cache_read,
         cache_write_tokens=usage.cache_write,
+        cache_write_1h_tokens=usage.cache_write_1h,
         output_tokens=usage.output,
     )
     # A model that is not listed raises LookupError; one without a price for this kind of token, ValueError.

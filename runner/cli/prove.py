@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,6 +12,7 @@ from types import FrameType
 from typing import Self
 
 from rich.console import Console
+from rich.text import Text
 
 from runner.lab.kit import Kit
 from runner.lab.prepare import prepare_kit
@@ -22,6 +24,10 @@ from runner.sandbox.reaper import sweep
 from runner.schema.certificate import Certificate, Claim, GateRun, Reliability
 from runner.validate.certify import certify, place_of, store
 from runner.validate.reliability import measure_reliability, reliability_file, store_reliability
+from runner.validate.watch import Watch
+
+HINT_S = 30.0
+"""How often a proof says how far it is where there is no terminal."""
 
 
 class Proof:
@@ -31,7 +37,8 @@ class Proof:
         self._registry, self._name, self._quiet = registry, benchmark, quiet
         self._console = Console(stderr=quiet or not Console().is_terminal, width=None)
         self._stack = ExitStack()
-        self._status = self._console.status("")
+        self._watch = Watch()
+        self._status = self._console.status(_Line(self._watch))
         self._certificate: Certificate | None = None
         self._path: Path | None = None
         self._seconds = 0.0
@@ -50,7 +57,7 @@ class Proof:
             _freeze(self._registry, self._name)
         place_of(load_benchmark(self._registry, self._name))  # known before minutes are spent
         with self._working() as kit:
-            self._certificate = certify(kit, self._log, self._tell, seed=seed)
+            self._certificate = certify(kit, self._watch, self._tell, seed=seed)
         self._path = store(kit, self._certificate)
         self._seconds = time.monotonic() - started
         return self._certificate
@@ -58,7 +65,7 @@ class Proof:
     def measure(self, runs: int) -> Reliability:
         """How often the reference passes each gate; kept beside the benchmark's files."""
         with self._working() as kit:
-            measured = measure_reliability(kit, runs, Progress(self._name, self._say, self._log))
+            measured = measure_reliability(kit, runs, Progress(self._name, self._say, self._status.update))
             stored = store_reliability(kit, measured)
             where = f"{reliability_file(kit)}{'' if stored else ' stays: it rests on more runs'}"
         self._say(f"{self._name}: {measured.shown()}; {where}")
@@ -68,16 +75,16 @@ class Proof:
     def _working(self) -> Iterator[Kit]:
         """The benchmark's kit, while a spinner turns and Ctrl-C ends what runs."""
         benchmark = load_benchmark(self._registry, self._name)
-        sweep(self._engine)
-        kit = prepare_kit(self._engine, benchmark, self._log)
-        previous = {n: signal.signal(n, _stopper(kit.cancel.set)) for n in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            self._status.start()
-            yield kit
-        finally:
-            self._status.stop()
-            for number, handler in previous.items():
-                signal.signal(number, handler)
+        with self._status, _now_and_then(self._hint):
+            sweep(self._engine)
+            kit = prepare_kit(self._engine, benchmark, self._watch.say)
+            self._watch.say("")
+            previous = {n: signal.signal(n, _stopper(kit.cancel.set)) for n in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                yield kit
+            finally:
+                for number, handler in previous.items():
+                    signal.signal(number, handler)
 
     def print_result(self, *, matrix: bool) -> None:
         certificate = self._certificate
@@ -101,12 +108,43 @@ class Proof:
     def _say(self, line: str) -> None:
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def _log(self, line: str) -> None:
-        self._status.update(line.strip()[:100])
+    def _hint(self) -> None:
+        """For logs, where no line is alive."""
+        line = self._watch.line()
+        if line and not self._console.is_terminal:
+            self._say(f"... {self._name}: {line}")
 
     def _tell(self, claim: Claim) -> None:
         mark = "ok    " if claim.ok else "BROKEN"
         self._say(f"{mark} {claim.group}/{claim.id}: {claim.sentence}")
+
+
+class _Line:
+    """How far it is, anew whenever the screen is drawn; never longer than a line."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def __rich__(self) -> Text:
+        return Text(self._watch.line(), no_wrap=True, overflow="ellipsis")
+
+
+@contextmanager
+def _now_and_then(hint: Callable[[], None]) -> Iterator[None]:
+    """Calls ``hint`` every ``HINT_S`` until it is left."""
+    over = threading.Event()
+
+    def run() -> None:
+        while not over.wait(HINT_S):
+            hint()
+
+    thread = threading.Thread(target=run, name="hint", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 class Progress:

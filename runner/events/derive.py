@@ -189,7 +189,7 @@ def _answer(answer: Answer, wire: dict[int, tuple[int, LedgerLine]]) -> dict[str
         "whole": answer.whole, "side": answer.side or None, "model": answer.model, "stop": answer.stop,
         "error": answer.error, "context": answer.context or None, "effort": answer.effort,
         "usage": answer.usage.model_dump(mode="json") if answer.usage else None,
-        "usage_wire": seen.model_dump(mode="json") if seen is not None and seen != answer.usage else None,
+        "usage_wire": seen.model_dump(mode="json") if seen is not None and not seen.counts_as(answer.usage) else None,
     }  # fmt: skip
 
 

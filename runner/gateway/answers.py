@@ -82,7 +82,7 @@ class AnswerReader:
             chunk = chunk.lstrip(b" \t\r\n\xef\xbb\xbf")
             if not chunk:
                 return
-            self._streamed = chunk[:1] not in b"{["
+            self._streamed = chunk[:1] != b"{"
         self._size += len(chunk)
         if not self._streamed:
             self._parts.append(chunk)
@@ -92,9 +92,12 @@ class AnswerReader:
             self.facts.unreadable, self._rest, self._parts = "the answer is too large to read", b"", []
 
     def _lines(self, chunk: bytes) -> None:
-        if b"\r" in chunk:
-            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        text, half = self._rest + chunk, b""
+        if b"\r" in text:
+            half = b"\r" if text.endswith(b"\r") else b""  # the rest of that line's end may be under way
+            text = text.removesuffix(half).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = text.split(b"\n")
+        self._rest = rest + half
         for line in lines:
             if line.startswith(b"data:"):
                 self._parts.append(line[5:].strip())
@@ -212,11 +215,13 @@ def canonical_usage(wire: Wire, raw: dict[str, Any]) -> Usage | None:
         if into is None or out is None:
             return None
         split = raw.get("cache_creation")  # by how long they are kept
-        parts = [_count(split, key) or 0 for key in split] if isinstance(split, dict) else []
+        parts = {key: _count(split, key) or 0 for key in split} if isinstance(split, dict) else {}
+        written = _count(raw, "cache_creation_input_tokens") or sum(parts.values())
         return Usage(
             uncached_input=into,
             cache_read=_count(raw, "cache_read_input_tokens") or 0,
-            cache_write=_count(raw, "cache_creation_input_tokens") or sum(parts),
+            cache_write=written,
+            cache_write_1h=min(parts.get("ephemeral_1h_input_tokens", 0), written),
             output=out,
         )
     names = ("input", "output") if wire == "responses" else ("prompt", "completion")

@@ -91,7 +91,7 @@ class Recorder:
     def _keep(self, fields: dict[str, object], request: dict[str, object], recorded: Recorded) -> None:
         try:
             self._write(fields, request, recorded)
-        except (ValueError, RecursionError, OSError) as error:
+        except (ValueError, OSError) as error:
             self._gives_up(f"an exchange could not be kept ({type(error).__name__})")
 
     def _gives_up(self, why: str) -> None:

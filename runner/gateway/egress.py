@@ -28,6 +28,8 @@ MAX_BUFFER = 1 << 20
 _NAME = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_UNICAST = ipaddress.IPv6Network("2000::/3")
+"""All that is handed out of version 6; what lies beside it leads to a network of somebody's own, if anywhere."""
 
 
 class Refused(Exception):
@@ -89,10 +91,8 @@ def is_public(address: str) -> bool:
     """Whether an address is everybody's: also the one of version 4 that a gateway would read out of a longer one."""
     found = ipaddress.ip_address(address)
     if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour
-        if found in _NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
-        if found.is_site_local or (inner is not None and not is_public(str(inner))):
+        inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF) if found in _NAT64 else found.sixtofour
+        if found not in _UNICAST if inner is None else not is_public(str(inner)):
             return False
     return found.is_global and not found.is_multicast
 

@@ -11,7 +11,7 @@ from runner.gateway.answers import AnswerReader, Facts
 from runner.gateway.providers import Provider
 from runner.gateway.said import options_sha256, sampling_of, system_sha256
 from runner.gateway.wire import ANSWERS, Asked, is_context_error
-from runner.prices import Price, price
+from runner.prices import Price
 from runner.schema.ledger import LedgerLine, Outcome, Usage, Wire
 
 _UNREAD = Asked(None, False, None, b"")
@@ -134,7 +134,7 @@ class Exchange:
             price_source=priced.source,
             effort_wire=self.asked.effort,
             sampling=sampling_of(self.asked.sent),
-            options_sha256=options_sha256(self.asked.sent) if self.wire in ANSWERS else None,
+            options_sha256=options_sha256(self.asked.sent),
             system_sha256=system_sha256(self.asked.sent),
             latency_ms=round((now - self._started) * 1000, 3),
             first_byte_ms=None if self._first_byte is None else round((self._first_byte - self._started) * 1000, 3),
@@ -148,15 +148,8 @@ class Exchange:
         usage: Usage | None = facts.usage
         if self.wire == "egress" or (usage is None and (outcome in ("refused", "error") or self._first_byte is None)):
             return Price(0.0, "no model was asked" if self.wire == "egress" else "nothing answered")
-        rates = self._provider.options(self._model).rates
-        return price(
-            facts.model or self._model,
-            usage,
-            self._at,
-            catalogue=self._provider.price,
-            free=self._provider.free,
-            own_cost=facts.cost_usd,
-            rates=None if rates is None else rates.model_dump(),
+        return self._provider.price_of(
+            facts.model or self._model, usage, self._at, pinned=self._model, own_cost=facts.cost_usd
         )
 
 

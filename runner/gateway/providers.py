@@ -15,9 +15,10 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 import runner
 from runner.errors import ConfigError, UsageError
-from runner.prices import is_known
+from runner.prices import Price, price
 from runner.schema.base import Strict, complaint
 from runner.schema.entry import Limits
+from runner.schema.ledger import Usage
 
 Protocol = Literal["chat", "responses", "anthropic"]
 
@@ -28,6 +29,7 @@ class Rates(Strict):
     uncached_input: float = Field(ge=0)
     cache_read: float | None = Field(default=None, ge=0)
     cache_write: float | None = Field(default=None, ge=0)
+    cache_write_1h: float | None = Field(default=None, ge=0)
     output: float = Field(ge=0)
 
 
@@ -170,6 +172,16 @@ class Provider(Strict):
         """What holds for ``model``; defaults where the file says nothing of it."""
         return self.models.get(model, _PLAIN)
 
+    def price_of(
+        self, served: str, usage: Usage | None, at: datetime, *, pinned: str, own_cost: float | None = None
+    ) -> Price:
+        """What a request costs that was made for the arm's model ``pinned`` and answered by ``served``."""
+        rates = self.options(pinned).rates
+        return price(
+            served, usage, at, catalogue=self.price, free=self.free, own_cost=own_cost,
+            rates=None if rates is None else rates.model_dump(),
+        )  # fmt: skip
+
     def for_model(self, model: str) -> Provider:
         """This provider as ``model`` finds it: its window, its longest answer, its aliases, its routing."""
         own = self.options(model)
@@ -236,14 +248,7 @@ class Providers(Strict):
 
 def price_is_known(provider: Provider, model: str) -> bool:
     """Whether a request to ``model`` has a price today."""
-    rates = provider.options(model).rates
-    return is_known(
-        model,
-        datetime.now(UTC),
-        catalogue=provider.price,
-        free=provider.free,
-        rates=None if rates is None else rates.model_dump(),
-    )
+    return provider.price_of(model, Usage(uncached_input=1, output=1), datetime.now(UTC), pinned=model).usd is not None
 
 
 def providers_file(registry_folder: Path) -> Path:

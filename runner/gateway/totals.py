@@ -104,11 +104,6 @@ def add_up(lines: Iterable[LedgerLine], attempt: str | None = None, *, spoke: bo
     )
 
 
-def _tool(line: LedgerLine) -> str:
-    said = line.refused or ""
-    return said.removeprefix("tool: ") if said.startswith("tool: ") else ""
-
-
 def _cap(line: LedgerLine) -> str | None:
     """The cap that refused or ended this request, in words."""
     said = line.refused or line.note or ""

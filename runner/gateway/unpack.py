@@ -28,7 +28,7 @@ class Unpacker:
         if self._stream is None:
             return data
         plain = self._stream.decompress(data, most)
-        while self._stream.eof and self._stream.unused_data and self._name != "deflate":
+        while self._stream.eof and self._name != "deflate":
             rest = self._stream.unused_data
             self._stream = zlib.decompressobj(_GZIP)
             plain += self._stream.decompress(rest, most)

@@ -99,10 +99,12 @@ def usage_of(raw: Any) -> Usage | None:
         return None
     split = mapping(raw.get("cache_creation"))  # by how long they are kept
     thought = mapping(raw.get("output_tokens_details")).get("thinking_tokens")
+    written = count(raw.get("cache_creation_input_tokens")) or sum(map(count, split.values()))
     return Usage(
         uncached_input=count(raw.get("input_tokens")),
         cache_read=count(raw.get("cache_read_input_tokens")),
-        cache_write=count(raw.get("cache_creation_input_tokens")) or sum(map(count, split.values())),
+        cache_write=written,
+        cache_write_1h=min(count(split.get("ephemeral_1h_input_tokens")), written),
         output=count(raw.get("output_tokens")),
         reasoning=None if thought is None else count(thought),
     )

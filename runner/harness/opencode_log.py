@@ -84,14 +84,15 @@ def read_trace(log_dir: Path) -> Trace:
     stdout = log_dir / STDOUT
     reader = _Reader()
     stream = list(rows(stdout)) if stdout.is_file() else []
+    dumped: list[Row] = []
     for found in sessions(log_dir, but=stdout):
         if any(is_dump(row) for row in found):
-            reader.dump(first_of_each(found, _row_id))
+            dumped += found
         elif not stream and any(is_event(row) for row in found):
             stream = found  # under another name
+    reader.dump(_last_of_each(dumped))
     if not reader.seen:
-        for path in sorted(log_dir.rglob("*.db")):
-            reader.dump(database_rows(path))
+        reader.dump(_last_of_each(row for path in sorted(log_dir.rglob("*.db")) for row in database_rows(path)))
     if not reader.seen and stream:
         reader.events(first_of_each(stream, _part_id))
     if not reader.seen and not reader.trace.torn:
@@ -102,7 +103,7 @@ def read_trace(log_dir: Path) -> Trace:
 def read_dump(found: Iterable[Row]) -> Trace:
     """The trace of a dump, one row of a table a line."""
     reader = _Reader()
-    reader.dump(first_of_each(found, _row_id))
+    reader.dump(_last_of_each(found))
     return reader.finish()
 
 
@@ -157,7 +158,6 @@ class _Reader:
         self._parents: set[str] = set()
         self._messages: list[tuple[Row, str, dict[str, Any]]] = []
         self._parts: dict[str, list[tuple[Row, dict[str, Any]]]] = {}
-        self._calls: set[str] = set()
         self._told: dict[str, str] = {}
 
     def dump(self, found: Iterable[Row]) -> None:
@@ -177,8 +177,7 @@ class _Reader:
                 self._messages.append((row, stream, {**data, "id": record.get("id")}))
             elif table == "part" and data:
                 self.seen += text(data.get("type")) in PARTS
-                part = {**data, "id": record.get("id")}
-                self._parts.setdefault(text(record.get("message_id")) or "", []).append((row, part))
+                self._parts.setdefault(text(record.get("message_id")) or "", []).append((row, data))
 
     def events(self, found: Iterable[Row]) -> None:
         """The stream: parts alone, so that a message is made up around them."""
@@ -289,11 +288,6 @@ class _Reader:
 
     def _tool(self, row: Row, part: dict[str, Any], stream: str) -> None:
         state = mapping(part.get("state"))
-        here = f"{row.file}:{row.number}"
-        own = text(part.get("id")) or here  # a call's id is its server's, who may repeat it
-        if own in self._calls:
-            return
-        self._calls.add(own)
         given, status = mapping(state.get("input")), text(state.get("status"))
         start, end = (moment(mapping(state.get("time")).get(name)) for name in ("start", "end"))
         said = text(state.get("output")) or text(state.get("error")) or ""
@@ -307,7 +301,8 @@ class _Reader:
         code = mapping(state.get("metadata")).get("exit")
         failed = malformed is None and (status == "error" or (isinstance(code, int) and code != 0))
         self.trace.steps.append(
-            Call(file=row.file, line=row.number, at=start, stream=stream, id=text(part.get("callID")) or own, tool=tool,
+            Call(file=row.file, line=row.number, at=start, stream=stream, tool=tool,
+                 id=text(part.get("callID")) or f"{row.file}:{row.number}",
                  arguments=given, malformed=malformed, failed=failed, refused=failed or malformed is not None,
                  output=said, ended=end, duration_ms=since_ms(start, end), answered=status in ("completed", "error"))
         )  # fmt: skip
@@ -353,6 +348,11 @@ def _context(error: Any) -> bool:
 
 def _part_id(row: Row) -> str | None:
     return text(mapping((row.data or {}).get("part")).get("id"))
+
+
+def _last_of_each(found: Iterable[Row]) -> Iterable[Row]:
+    """A store that was dumped twice has most rows twice; the later one knows more."""
+    return {_row_id(row) or f"{row.file}:{row.number}": row for row in found}.values()
 
 
 def _row_id(row: Row) -> str | None:

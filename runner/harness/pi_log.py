@@ -319,12 +319,13 @@ def usage_of(raw: Any) -> Usage | None:
     """Input is without cache; output includes reasoning, which not every provider tells apart."""
     if not isinstance(raw, dict):
         return None
-    output = count(raw.get("output"))
+    output, written = count(raw.get("output")), count(raw.get("cacheWrite"))
     unsaid = output > 0 and "reasoning" not in raw
     return Usage(
         uncached_input=count(raw.get("input")),
         cache_read=count(raw.get("cacheRead")),
-        cache_write=count(raw.get("cacheWrite")),
+        cache_write=written,
+        cache_write_1h=min(count(raw.get("cacheWrite1h")), written),
         output=output,
         reasoning=None if unsaid else count(raw.get("reasoning")),
     )

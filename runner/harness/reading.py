@@ -72,7 +72,7 @@ def must_know(trace: Trace, agent: str, *, recognised: int, kinds_grow: bool = F
     silent = not trace.answers and not trace.all_calls
     if trace.unknown and silent:
         raise LogError(f"{agent}'s log tells of no answer and no call, and {trace.unknown} lines are of unknown kinds")
-    if trace.torn > max(1, recognised) and silent:
+    if trace.torn > recognised and silent:
         raise LogError(f"{agent}'s log tells of no answer and no call, and {trace.torn} lines are no JSON objects")
     if trace.unknown > recognised and not kinds_grow:
         raise LogError(f"{agent}'s log is in an unknown schema: {trace.unknown} lines of {trace.unknown + recognised}")

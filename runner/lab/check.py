@@ -23,7 +23,7 @@ ORACLE = "0:0"
 ORACLE_CAPS = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "KILL", "SETGID", "SETUID")
 _GRACE_S = 60
 _REPORT_BYTES = 16 << 20
-_ORACLE_MB = 64
+ORACLE_MB = 64
 
 
 class CannotBegin(RigError):
@@ -147,7 +147,7 @@ def check_in_pod(
             env=kit.environment,
             user=user,
             caps=caps,
-            oracle_mb=_ORACLE_MB if hidden else 0,
+            oracle_mb=ORACLE_MB if hidden else 0,
         )
     try:
         owner = CONTESTANT if hidden else user
@@ -217,7 +217,11 @@ def set_up(kit: Kit, box: Box, user: str | None = None) -> None:
     step = kit.benchmark.entry.setup
     if step is None:
         return
-    done = run_in(kit, box, step, None, user=user)
+    try:
+        done = run_in(kit, box, step, None, user=user)
+    except ToolMissing as error:
+        what = f"the benchmark's setup could not be started: {error.what}"
+        raise SetupFails(what, CheckResult(127, False, False, 0.0, b"", error.what.encode())) from error
     if not done.ok:
         said = (done.stderr or done.stdout).decode("utf-8", "backslashreplace").strip().splitlines()
         result = CheckResult(done.exit_code or 1, done.timed_out, done.oom, done.seconds, done.stdout, done.stderr)

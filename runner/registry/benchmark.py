@@ -138,6 +138,8 @@ def _named(entry: Entry) -> list[tuple[str, str]]:
         named.append(("services.database.image.context", entry.services.database.image.context))
     commands = {f"commands.{name}": command for name, command in entry.commands.items()}
     commands |= {f"milestones.{m.id}.verify": m.verify for m in entry.milestones if not isinstance(m.verify, str)}
+    steps = [(f"milestones.{m.id}.steps.{s.id}.verify", s.verify) for m in entry.milestones for s in m.steps]
+    commands |= {key: verify for key, verify in steps if not isinstance(verify, str)}
     for key, tests in ((key, command.tests) for key, command in commands.items()):
         if tests:
             named.append((f"{key}.tests.expected", tests.expected))

@@ -65,7 +65,7 @@ def _frontmatter(index: Path) -> dict[str, Any]:
     if len(marks) == 1:
         raise ConfigError(f"{index}: the frontmatter has no closing '---' line")
     try:
-        data = yaml.load("\n".join(lines[marks[0] + 1 : marks[1]]), Loader=_UniqueKeyLoader)
+        data = yaml.load("\n".join(lines[marks[0] + 1 : marks[1]]), Loader=UniqueKeyLoader)
     except yaml.YAMLError as error:
         where = getattr(error, "problem_mark", None)
         at = f" line {where.line + marks[0] + 2}" if where else ""
@@ -83,7 +83,7 @@ def _entry(index: Path, number: int, item: Any) -> Entry:
         raise ConfigError(f"{index}: {name}: {complaint(error)}", "see docs/reference/registry.md") from None
 
 
-class _UniqueKeyLoader(yaml.SafeLoader):
+class UniqueKeyLoader(yaml.SafeLoader):
     """YAML lets a key stand twice and keeps the last in silence; here it is an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

@@ -168,6 +168,8 @@ def _sources(names: list[str], language: Language) -> list[str]:
 def _scope(names: list[str], sources: list[str], tests: str | None) -> list[str]:
     scope = [f"{s}/**" if s not in names else s for s in sources]
     scope += [f"{folder}/**" for folder in (tests, "docs", "plan") if folder and _below(names, folder)]
+    flat = [PurePosixPath(n) for n in names if "/" not in n and is_test(n) and n != "conftest.py"]
+    scope += [f"test_*{p.suffix}" if p.name.startswith("test_") else p.name for p in flat]
     scope += [n for n in ("README.md", "README.rst", "CHANGELOG.md") if n in names]
     return list(dict.fromkeys(scope)) or ["**"]
 

@@ -106,6 +106,8 @@ def _missing(index: Path, guessed: Guess) -> list[str]:
     notes = []
     if guessed.ci is None:
         notes.append("no CI command found: commands.ci fails until you write one")
+    if guessed.ci and "pytest" in guessed.ci and not guessed.corpus_dir:
+        notes.append("no folder of tests found: a corpus needs one, with the test files directly in it (cases_dir)")
     if not guessed.milestones:
         notes.append("the baseline holds no plan: a template lies in the entry's folder")
     if not (index.parent / "providers.yaml").exists():

@@ -41,7 +41,8 @@ def python_tools(source: Source, guessed: Guess) -> Tools:
         files["requirements-declared.txt"] = "\n".join(declared) + "\n"
         installed.append("requirements-declared.txt")
     everything = "\n".join(files.values())
-    if guessed.corpus_dir and not re.search(r"^pytest\b", everything, re.MULTILINE):
+    pytest = guessed.corpus_dir or "pytest" in (guessed.ci or [])
+    if pytest and not re.search(r"^pytest\b", everything, re.MULTILINE):
         files["requirements-tests.txt"] = "pytest\n"
         installed.append("requirements-tests.txt")
     hashed = bool(installed) and all("--hash=" in files[name] for name in installed)

@@ -6,11 +6,13 @@ from typing import Any, ClassVar, Literal
 
 from runner.schema.base import Strict
 
+GroupName = Literal["commands", "baseline", "solutions", "patches", "determinism", "leaks", "frozen"]
+
 
 class Claim(Strict):
     """One thing a benchmark says about itself. ``sentence`` says what was found; ``fix`` what to do where it broke."""
 
-    group: Literal["commands", "baseline", "solutions", "patches", "determinism", "leaks", "frozen"]
+    group: GroupName
     id: str
     ok: bool
     sentence: str
@@ -94,4 +96,4 @@ class Certificate(Strict):
 
     @property
     def proven(self) -> bool:
-        return all(claim.ok for claim in self.claims)
+        return bool(self.claims) and all(claim.ok for claim in self.claims)

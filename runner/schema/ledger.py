@@ -21,6 +21,8 @@ class Usage(Strict):
     uncached_input: int = Field(ge=0)
     cache_read: int = Field(default=0, ge=0)
     cache_write: int = Field(default=0, ge=0)
+    cache_write_1h: int = Field(default=0, ge=0)
+    """The part of ``cache_write`` that is kept for an hour, and costs more than one kept for minutes."""
     output: int = Field(ge=0)
     reasoning: int | None = Field(default=None, ge=0)
 
@@ -28,12 +30,17 @@ class Usage(Strict):
     def total(self) -> int:
         return self.uncached_input + self.cache_read + self.cache_write + self.output
 
+    def counts_as(self, other: Usage | None) -> bool:
+        """Whether both name the same tokens; how long a cache keeps them is not said by everybody."""
+        return other is not None and self.model_copy(update={"cache_write_1h": other.cache_write_1h}) == other
+
     def plus(self, other: Usage) -> Usage:
         reasoning = None if self.reasoning is None or other.reasoning is None else self.reasoning + other.reasoning
         return Usage(
             uncached_input=self.uncached_input + other.uncached_input,
             cache_read=self.cache_read + other.cache_read,
             cache_write=self.cache_write + other.cache_write,
+            cache_write_1h=self.cache_write_1h + other.cache_write_1h,
             output=self.output + other.output,
             reasoning=reasoning,
         )

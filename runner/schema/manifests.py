@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from runner.schema.base import Strict
 
@@ -40,6 +40,11 @@ class Expectation(Strict):
     criterion_repeats: int | None = Field(None, ge=1)
     unusable: Literal["red", "flaky", "placebo", "empty"] | None = None
 
+    @property
+    def says_nothing(self) -> bool:
+        """Whether every solution meets it. How often something is repeated expects nothing."""
+        return self.model_copy(update={"criterion_repeats": None}) == Expectation()
+
 
 class Solution(Strict):
     """A branch whose result is known: patches on the baseline, in order, and a corpus in place of the cases."""
@@ -61,5 +66,12 @@ class ExpectedTests(Strict):
 class SolutionManifest(Strict):
     """``gap``: points of ``code`` that neighbours of the list lie apart, in its order (graded solutions only)."""
 
-    gap: float | None = None
-    solutions: list[Solution]
+    gap: float | None = Field(None, gt=0, allow_inf_nan=False)
+    solutions: list[Solution] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _named_once(self) -> Self:
+        ids = [solution.id for solution in self.solutions]
+        if twice := next((name for name in ids if ids.count(name) > 1), None):
+            raise ValueError(f"the id {twice!r} is used twice")
+        return self

@@ -16,7 +16,7 @@ from runner.gateway.limits import Caps
 from runner.gateway.providers import Provider
 from runner.harness.base import Harness, HarnessPlan, Request, guard_version, under_folders
 from runner.lab.check import CONTESTANT
-from runner.prices import Price, price
+from runner.prices import Price
 from runner.sandbox.box import Box, ExecResult
 from runner.sandbox.peek import Peek
 from runner.sandbox.pod import GATEWAY_PORT
@@ -109,11 +109,7 @@ class AgentContestant:
         )
 
     def _by_list(self, model: str, usage: Usage, at: datetime) -> Price:
-        rates = self._provider.options(self._arm.model).rates
-        return price(
-            model, usage, at, catalogue=self._provider.price, free=self._provider.free,
-            rates=None if rates is None else rates.model_dump(),
-        )  # fmt: skip
+        return self._provider.price_of(model, usage, at, pinned=self._arm.model)
 
     def _cost(self, totals: LedgerTotals) -> Cell:
         if totals.price_usd is None:

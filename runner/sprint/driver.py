@@ -23,7 +23,7 @@ from runner.schema.entry import Command, Milestone
 from runner.schema.run import AttemptRecord, Cause
 from runner.sprint.brief import write_brief, write_feedback
 from runner.sprint.takeover import advance, take_over
-from runner.sprint.worker import Task, Work, Worker
+from runner.sprint.worker import Task, Work, Worker, time_for
 from runner.store.files import write_atomic
 from runner.store.rundir import RunDir
 
@@ -109,7 +109,7 @@ class Sprint:
     def _work(self, milestone: Milestone, number: int, feedback: str, progress: Progress) -> Work:
         """One attempt in a fresh contestant container; its work is copied out on every path."""
         entry = self.kit.benchmark.entry
-        left, most = self.run_wall_s - self.worked_s, float(entry.limits.attempt_wall_s)
+        wall_s, limit = time_for(entry.limits, self.run_wall_s - self.worked_s)
         if self._time_is_up():
             return Work("timeout", cause="timeout", detail=f"the run's {entry.limits.run_wall_s} s were used up")
         brief = write_brief(
@@ -136,9 +136,8 @@ class Sprint:
                 raise ContestantError(f"its files break the benchmark's setup: {error.what}") from None
             self.run.event("agent_start", milestone=milestone.id, number=number)
             task = Task(
-                box, self.mirror, milestone, number, brief, min(most, left), logs, self.cancel, self.pod.attic,
-                head=progress.head, carried=tuple(entry.carry),
-                limit="attempt_wall_s" if most <= left else "run_wall_s",
+                box, self.mirror, milestone, number, brief, wall_s, logs, self.cancel, self.pod.attic,
+                head=progress.head, carried=tuple(entry.carry), limit=limit,
             )  # fmt: skip
             started = time.monotonic()
             try:

@@ -14,7 +14,7 @@ from runner.prices import Price
 from runner.repo import Mirror
 from runner.sandbox.box import Box
 from runner.schema.cell import Cell
-from runner.schema.entry import Milestone
+from runner.schema.entry import Limits, Milestone
 from runner.schema.ledger import Usage
 from runner.schema.run import Cause, RunLock
 from runner.store.rundir import RunDir
@@ -41,6 +41,12 @@ class Task:
     """Files in the work tree that are the runner's, not the contestant's."""
     limit: str = "attempt_wall_s"
     """Which of the benchmark's limits ``wall_s`` is, or what is left of it."""
+
+
+def time_for(limits: Limits, run_left_s: float) -> tuple[float, str]:
+    """Seconds that an attempt may take where ``run_left_s`` are left of the run's, and the limit that ends it then."""
+    most = float(limits.attempt_wall_s)
+    return (most, "attempt_wall_s") if most <= run_left_s else (run_left_s, "run_wall_s")
 
 
 @dataclass(frozen=True)

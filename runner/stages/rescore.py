@@ -17,8 +17,9 @@ from runner.errors import ProofError
 from runner.gateway.providers import load_providers, providers_file
 from runner.lab.baseline import prove_baseline
 from runner.lab.kit import Kit
-from runner.prices import Price, price
+from runner.prices import Price
 from runner.report.row import row
+from runner.schema.arm import Arm
 from runner.schema.base import canonical
 from runner.schema.ledger import Usage
 from runner.schema.mapping import CaseMapping
@@ -68,7 +69,15 @@ def rescore(kit: Kit, stored: Stored, how: How, tell: Tell) -> Revision:
         parts = code_components(entry, gates, corpus, why_not)
         old = stored.result
         diff_lines = mirror.diff_lines(stored.lock.baseline, head)
-        trail = follow(new, stored.lock, entry, old.attempts, old.outcome, diff_lines, _by_list(stored))
+        trail = follow(
+            new,
+            stored.lock,
+            entry,
+            old.attempts,
+            old.outcome,
+            diff_lines,
+            list_prices(stored.benchmark.home, stored.lock.arm),
+        )
         scores += [trail.process, trail.cost]
         result = old.model_copy(update={
             "components": parts + trail.agentic, "code": compose(parts, entry.formula),
@@ -124,14 +133,14 @@ def _measure(
     return [*scores, *(score for score in stored.scores if score.layer == "review")], corpus, why_not
 
 
-def _by_list(stored: Stored) -> Pricer:
-    """Prices as the registry's providers list them, each by the day of its request."""
-    provider = load_providers(providers_file(stored.benchmark.home)).by_name.get(stored.lock.arm.provider)
+def list_prices(registry_folder: Path, arm: Arm) -> Pricer:
+    """Prices as the registry's providers list them for the arm's model, each by the day of its request."""
+    provider = load_providers(providers_file(registry_folder)).by_name.get(arm.provider)
 
     def by_list(model: str, usage: Usage, at: datetime) -> Price:
         if provider is None:
-            return Price(None, f"there is no provider {stored.lock.arm.provider} any more")
-        return price(model, usage, at, catalogue=provider.price, free=provider.free)
+            return Price(None, f"there is no provider {arm.provider} any more")
+        return provider.price_of(model, usage, at, pinned=arm.model)
 
     return by_list
 

@@ -148,7 +148,9 @@ def _prepare(kit: Kit, order: Order, on_event: Listener) -> tuple[RunDir, Mirror
         pinned=dict(order.pinned),
         server=None if order.server is None else dict(order.server),
         contamination=order.contamination,
-        certificate=proof_of(benchmark.runs_dir, benchmark.id, benchmark.hash),
+        certificate=proof_of(
+            benchmark.runs_dir, benchmark.id, benchmark.hash, {role: image.id for role, image in kit.images.items()}
+        ),
     )
     run = RunDir.create(benchmark.runs_dir, name, lock, on_event)
     run.event("run_start", benchmark=benchmark.id, arm=order.arm.label, sample=order.sample)

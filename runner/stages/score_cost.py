@@ -15,7 +15,7 @@ from runner.errors import ConfigError, UsageError
 from runner.events.segments import Segment
 from runner.gateway.accounting import Charge, look_up
 from runner.gateway.providers import Provider, load_providers
-from runner.prices import price, price_source
+from runner.prices import price_source
 from runner.schema.entry import Entry
 from runner.stages.score_run import Worked, by_milestone, counted, generation_ids, used
 
@@ -189,7 +189,7 @@ def _priced(part: Part, provider: Provider | None) -> tuple[float | None, str | 
             if at is None:
                 return None, "the log does not say when its answers were given"
             model = answer.model or (named.value if named else "")
-            found = price(model, answer.usage, datetime.fromisoformat(at), catalogue=provider.price)
+            found = provider.price_of(model, answer.usage, datetime.fromisoformat(at), pinned=model)
             if found.usd is None:
                 return None, found.source
             total += found.usd

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
+from runner.errors import RigError
 from runner.schema.base import digest
 from runner.schema.certificate import Certificate
 from runner.store.files import read_record
@@ -14,10 +16,18 @@ def certificate_path(runs_dir: Path, benchmark: str, benchmark_hash: str) -> Pat
     return runs_dir.parent / "certificates" / f"{benchmark}-{benchmark_hash[:16]}.json"
 
 
-def proof_of(runs_dir: Path, benchmark: str, benchmark_hash: str) -> str | None:
-    """The hash of its certificate where every claim was proven on this machine; it goes into every row."""
+def proof_of(runs_dir: Path, benchmark: str, benchmark_hash: str, images: Mapping[str, str]) -> str | None:
+    """The hash of its certificate where every claim was proven of this very benchmark on these very ``images`` (role to
+    id; further ones do not matter); it goes into every row. Raises RigError where the certificate cannot be read.
+    """
     path = certificate_path(runs_dir, benchmark, benchmark_hash)
     if not path.exists():
         return None
-    certificate = read_record(path, Certificate)
-    return digest(certificate) if certificate.proven else None
+    try:
+        certificate = read_record(path, Certificate)
+    except RigError as error:
+        raise RigError(error.what, f"bench validate {benchmark} writes it anew; or delete it") from None
+    same = (certificate.benchmark, certificate.benchmark_hash) == (benchmark, benchmark_hash)
+    if not (certificate.proven and same and certificate.images.items() <= dict(images).items()):
+        return None
+    return digest(certificate)

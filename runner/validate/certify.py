@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from pathlib import Path
 
 from runner import __version__
+from runner.errors import ConfigError, UsageError
 from runner.lab.bay import Bays
+from runner.lab.check import CannotBegin, Check, CheckResult
 from runner.lab.kit import Kit
-from runner.registry.benchmark import Benchmark
+from runner.registry.benchmark import Benchmark, load_benchmark
 from runner.registry.frozen import changes, frozen_file
-from runner.registry.manifests import solutions
 from runner.repo import Mirror
-from runner.schema.certificate import Certificate, Claim
+from runner.schema.certificate import Certificate, Claim, GroupName
 from runner.scoring.patches import PatchFails, reference_commit
 from runner.store.certificates import certificate_path
 from runner.store.clock import new_run_id
@@ -31,14 +32,19 @@ from runner.validate.patches import prove_patches
 from runner.validate.reliability import reliability_claims
 from runner.validate.saboteur import prove_saboteur
 from runner.validate.solutions import prove_reference, prove_solutions
+from runner.validate.watch import Watch
 
 _ROOM = 64 << 20
+_AGAIN = "repetition"
 
 Told = Callable[[Claim], None]
 
 
-def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int = 1) -> Certificate:
-    """Prove all claims; each is told as soon as it stands. Raises RigError where the rig itself fails."""
+def certify(kit: Kit, watch: Watch, told: Told, *, seed: int = 1) -> Certificate:
+    """Prove all claims; each is told as soon as it stands, and ``watch`` hears of every check.
+
+    Raises RigError where the rig itself fails.
+    """
     benchmark = kit.benchmark
     frozen = [frozen_claim(kit)]
     _tell(frozen, told)
@@ -51,12 +57,21 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
         # One more than there is room for: a check that waits for an answer leaves its core to another one. A success
         # criterion mostly waits, for what a broken program never does: it stands in a row of its own.
         bays, waiting = (stack.enter_context(Bays(kit, mirror, run_id, kit.side_by_side + 1)) for _ in range(2))
-        memo = Memo(mirror, lambda check: (waiting if check.oracle_dir else bays).run(check))
-        bench = Bench(kit, mirror, baseline, reference, run_id, folder, announce, memo.run)
+
+        def place(check: Check) -> CheckResult:
+            with watch.check():
+                return (waiting if check.oracle_dir else bays).run(check)
+
+        memo = Memo(mirror, place)
+        bench = Bench(kit, mirror, baseline, reference, run_id, folder, watch.say, memo.run)
         tools: dict[str, str] = {}
         matrix: dict[str, list[str]] = {}
-        claims = frozen + unfit + _side_by_side(bench, _groups(bench, seed, tools, matrix), told)
-        repeated = prove_determinism(bench, seed) + reliability_claims(kit)
+        groups = _groups(bench, seed, tools, matrix)
+        for name in (*groups, _AGAIN):
+            watch.expect(name)
+        claims = frozen + unfit + _side_by_side(bench, groups, told, watch)
+        repeated = _group("determinism", _AGAIN, lambda: prove_determinism(bench, seed))() + reliability_claims(kit)
+        repeated += _still(benchmark)
         _tell(repeated, told)
     return Certificate(
         benchmark=benchmark.id,
@@ -73,8 +88,8 @@ def certify(kit: Kit, announce: Callable[[str], None], told: Told, *, seed: int 
 Group = Callable[[], list[Claim]]
 
 
-def _groups(bench: Bench, seed: int, tools: dict[str, str], matrix: dict[str, list[str]]) -> list[Group]:
-    """All groups of claims but the repetition."""
+def _groups(bench: Bench, seed: int, tools: dict[str, str], matrix: dict[str, list[str]]) -> dict[str, Group]:
+    """All groups of claims but the repetition, by what people call them."""
     benchmark = bench.kit.benchmark
 
     def commands() -> list[Claim]:
@@ -88,29 +103,51 @@ def _groups(bench: Bench, seed: int, tools: dict[str, str], matrix: dict[str, li
         return found.claims
 
     def listed(kind: str, where: str) -> Group:
-        return lambda: prove_solutions(bench, kind, solutions(benchmark, where), benchmark.path(where))
+        return lambda: prove_solutions(bench, kind, where)
 
     kinds = (("graded", benchmark.entry.graded), ("flawed", benchmark.entry.flawed))
-    return [
-        commands,
-        lambda: prove_baseline_claims(bench),
-        patches,
-        *(listed(kind, where) for kind, where in kinds if where),
-        lambda: prove_reference(bench),
-        lambda: prove_saboteur(bench),
-        lambda: prove_no_leaks(bench),
-    ]
+    found: dict[str, tuple[GroupName, Group]] = {
+        "commands": ("commands", commands),
+        "baseline": ("baseline", lambda: prove_baseline_claims(bench)),
+        "patches": ("patches", patches),
+        **{kind: ("solutions", listed(kind, where)) for kind, where in kinds if where},
+        "reference": ("solutions", lambda: prove_reference(bench)),
+        "saboteur": ("solutions", lambda: prove_saboteur(bench)),
+        "leaks": ("leaks", lambda: prove_no_leaks(bench)),
+    }
+    return {what: _group(name, what, group) for what, (name, group) in found.items()}
 
 
-def _side_by_side(bench: Bench, groups: Sequence[Group], told: Told) -> list[Claim]:
+def _group(name: GroupName, what: str, group: Group) -> Group:
+    """A group in which a command or the setup cannot begin breaks one claim, and leaves the others to be proven."""
+
+    def proven() -> list[Claim]:
+        try:
+            return group()
+        except CannotBegin as error:
+            return [
+                Claim(
+                    group=name,
+                    id=f"{what}-not-begun",
+                    ok=False,
+                    sentence=f"nothing of this could be proven: {error.what}",
+                    fix="mend the command or the setup that the entry names, or the benchmark's image",
+                )
+            ]
+
+    return proven
+
+
+def _side_by_side(bench: Bench, groups: Mapping[str, Group], told: Told, watch: Watch) -> list[Claim]:
     """The claims of all groups, in the order of the groups. All begin at once, and their checks wait for a free place:
     so no core is idle until the last ones. The first error ends the other ones.
     """
     with ThreadPoolExecutor(len(groups)) as pool:
-        futures = [pool.submit(group) for group in groups]
+        futures = {pool.submit(group): what for what, group in groups.items()}
         try:
             for future in as_completed(futures):
                 _tell(future.result(), told)
+                watch.over(futures[future])
         except BaseException:
             bench.kit.cancel.set()
             raise
@@ -153,6 +190,29 @@ def frozen_claim(kit: Kit) -> Claim:
         else f"bench validate {kit.benchmark.id} --freeze",
         evidence={"changed": changed},
     )
+
+
+def _still(benchmark: Benchmark) -> list[Claim]:
+    """Nothing where all files are as they were when the proof began: what is proven must be what is named."""
+    try:
+        now = load_benchmark(benchmark.index, benchmark.id)
+    except (ConfigError, UsageError) as error:
+        edited = error.what
+    else:
+        files = now.files.keys() | benchmark.files.keys()
+        names = sorted(n for n in files if now.files.get(n) != benchmark.files.get(n))
+        edited = names[0] if names else "" if now.hash == benchmark.hash else "the entry in index.md"
+    if not edited:
+        return []
+    return [
+        Claim(
+            group="frozen",
+            id="meanwhile",
+            ok=False,
+            sentence=f"edited while the proof ran, so that nobody knows which state was proven: {edited}",
+            fix=f"bench validate {benchmark.id} once more, and leave its files alone meanwhile",
+        )
+    ]
 
 
 def _reference(kit: Kit, mirror: Mirror, baseline: str) -> tuple[str | None, list[Claim]]:

@@ -2,52 +2,58 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
+from typing import Any
 
+from runner.errors import Interrupted
 from runner.hostgit import printable
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE, lay
+from runner.registry.benchmark import Benchmark
 from runner.repo import blob_id
 from runner.sandbox.pod import Pod
 from runner.schema.certificate import Claim
+from runner.validate import scan
 from runner.validate.bench import Bench
 
-# Every regular file of the image up to 2 MiB, as git would name its content.
-_SCAN = (
-    "cd / && find . -xdev -type f -size -2048k -size +0 ! -name '*[[:cntrl:]]*' "
-    "| git hash-object --no-filters --stdin-paths"
-)
 _OBJECTS = "git cat-file --batch-all-objects --batch-check='%(objectname)'; git for-each-ref --format='%(refname)'"
+_SCAN_S = 900
 
 
 def prove_no_leaks(bench: Bench) -> list[Claim]:
     hidden = hidden_blobs(bench)
-    entry = bench.kit.benchmark.entry
-    with Pod(bench.kit.engine, bench.kit.pod_spec(bench.run_id, 900)) as pod:
+    canary = bench.kit.benchmark.entry.canary or ""
+    asked = json.dumps({"hidden": sorted(hidden), "canary": canary}).encode()
+    with Pod(bench.kit.engine, bench.kit.pod_spec(bench.run_id, _SCAN_S + 300)) as pod:
         box = pod.check_box(
             bench.kit.contestant_image, env=bench.kit.environment, user="0:0", caps=("DAC_READ_SEARCH",)
         )
-        lay(box, bench.mirror, bench.baseline, "bench/probe", user=CONTESTANT)
-        scan = box.exec(["sh", "-c", _SCAN], timeout_s=600, output_limit=1 << 26)
-        in_image = sorted({hidden[x] for x in scan.stdout.decode().split() if x in hidden})
+        lay(box, bench.mirror, bench.baseline, "bench/probe", user=CONTESTANT, carried=bench.kit.benchmark.carried)
+        argv = ["python3", "-I", "-c", Path(scan.__file__).read_text("utf-8"), TREE]
+        scanned = box.exec(argv, timeout_s=_SCAN_S, stdin=asked, output_limit=1 << 26, cancel=bench.kit.cancel)
+        if bench.kit.cancel.is_set():
+            raise Interrupted("the proof was stopped")
         done = box.exec(["sh", "-c", _OBJECTS], timeout_s=60, cwd=TREE, user=CONTESTANT, output_limit=1 << 26)
-        listed = done.stdout.decode().split()
-        in_repo = sorted({hidden[x] for x in listed if x in hidden})
-        refs = [x for x in listed if x.startswith("refs/")]
-        canary = entry.canary or ""
-        found = box.exec(
-            ["grep", "-rlF", "-e", canary, TREE, "/home", "/opt", "/usr/local"], timeout_s=300, output_limit=1 << 16
-        ) if canary else None  # fmt: skip
-    with_canary = sorted(found.stdout.decode("utf-8", "backslashreplace").split()) if found else []
-    extra = [r for r in refs if r != "refs/heads/bench/probe"]
+    found: dict[str, Any] = json.loads(scanned.stdout) if scanned.ok else {}
+    in_image = [f"{hidden[blob]} ({', '.join(places[:3])})" for blob, places in found.get("hidden", {}).items()]
+    listed = done.stdout.decode().split()
+    in_repo = sorted({hidden[x] for x in listed if x in hidden})
+    extra = [x for x in listed if x.startswith("refs/") and x != "refs/heads/bench/probe"]
+    looked = scanned.ok and bool(found["files"])
+    searched = f" ({found['files']} files and members of archives were searched)" if looked else ""
     claims = [
-        _claim("image", scan.ok, in_image, f"none of {len(hidden)} hidden files is in the contestant's image"),
+        _claim("image", looked, sorted(in_image),
+               f"none of {len(hidden)} hidden files is in the contestant's image{searched}"),
         _claim("repository", done.ok and bool(listed), in_repo + extra,
                "the contestant's repository holds the baseline alone: one branch, no hidden object, nothing newer"),
     ]  # fmt: skip
     if canary:
-        right = "the canary of the hidden files is nowhere a contestant can read"
-        claims.append(_claim("canary", True, with_canary, right))
+        files = _hidden_files(bench.kit.benchmark)
+        held = sum(canary.encode() in file.read_bytes() for file in files)
+        right = f"the canary, which stands in {held} of {len(files)} hidden files, is nowhere a contestant can read"
+        claims.append(_claim("canary", looked, found.get("canary", []), right))
     return claims
 
 
@@ -56,26 +62,31 @@ def hidden_blobs(bench: Bench) -> dict[str, str]:
     benchmark = bench.kit.benchmark
     visible = {f.blob for f in bench.mirror.tree(bench.baseline)}
     hidden: dict[str, str] = {}
-    entry = benchmark.entry
-    folders = [entry.etalon_dir, entry.mutations_dir, entry.probes_dir, entry.held_out_dir, entry.placebos_dir,
-               entry.graded, entry.flawed, entry.criterion.dir if entry.criterion else None,
-               *entry.reference]  # fmt: skip
-    for folder in folders:
-        if folder is None:
-            continue
-        path = benchmark.path(folder)
-        for file in [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file()):
-            content = file.read_bytes()
-            if content.strip():
-                hidden.setdefault(blob_id(content), _name(benchmark.home, file))
+    for file in _hidden_files(benchmark):
+        content = file.read_bytes()
+        if content.strip():
+            hidden.setdefault(blob_id(content), _name(benchmark.home, file))
     if bench.reference is not None:
         for entry_of_tree in bench.mirror.tree(bench.reference):
             hidden.setdefault(entry_of_tree.blob, f"the reference's {printable(entry_of_tree.path)}")
     return {blob: name for blob, name in hidden.items() if blob not in visible and blob != blob_id(b"")}
 
 
+def _hidden_files(benchmark: Benchmark) -> list[Path]:
+    """Everything beside the registry that no contestant may see."""
+    entry = benchmark.entry
+    commands = [*entry.commands.values(), *(m.verify for m in entry.milestones if not isinstance(m.verify, str))]
+    decoys = [c.tests.decoy.file for c in commands if c.tests and c.tests.decoy]
+    folders = [entry.etalon_dir, entry.mutations_dir, entry.probes_dir, entry.held_out_dir, entry.placebos_dir,
+               entry.graded, entry.flawed, entry.criterion.dir if entry.criterion else None,
+               *entry.reference, *decoys]  # fmt: skip
+    paths = [benchmark.path(folder) for folder in folders if folder is not None]
+    found = {file for path in paths for file in ([path] if path.is_file() else path.rglob("*")) if file.is_file()}
+    return sorted(found)
+
+
 def _name(home: Path, file: Path) -> str:
-    return file.relative_to(home).as_posix()
+    return Path(os.path.relpath(file, home)).as_posix()
 
 
 def _claim(name: str, measured: bool, found: list[str], right: str) -> Claim:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from runner.errors import ConfigError
 from runner.hostgit import printable
+from runner.registry.globs import matcher
 from runner.registry.manifests import patch_entries
 from runner.repo import Mirror, TreeFile
 from runner.schema.certificate import Claim
+from runner.schema.entry import Entry
 from runner.schema.manifests import PatchEntry
 from runner.scoring.mutations import Mutant, Sweep, Sweeper
 from runner.scoring.patches import Patch, PatchFails, apply_patch, reverted_tree
@@ -39,18 +42,19 @@ class PatchClaims:
 def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     """Every set over the frozen program with the etalon; mutants in an order shuffled by ``seed``."""
     entry = bench.kit.benchmark.entry
-    if entry.mutations is None:
-        return PatchClaims([], {})
     named = [name for name, key in SETS.items() if getattr(entry, key)]
+    lists = _lists(entry, named)
+    if entry.mutations is None:
+        return PatchClaims(lists, {})
     try:
         sets = {name: patch_entries(bench.kit.benchmark, getattr(entry, key)) for name, key in SETS.items()}
     except ConfigError as error:
-        return PatchClaims([_claim("manifests", [error.what], "every patch has its entry")], {})
+        return PatchClaims([*lists, _claim("manifests", [error.what], "every patch has its entry")], {})
     program = bench.reference if entry.mutations.target == "reference" and bench.reference else bench.baseline
     wrong, usable, edits = _applicable(bench, program, sets)
     wrong += [f"{SETS[name]} is named, but its set is empty" for name in named if not sets[name]]
     right = f"all {sum(map(len, sets.values()))} patches apply, change their file and come off again"
-    claims = [_claim("apply", wrong, right), _disjoint(sets, edits)]
+    claims = [*lists, _claim("apply", wrong, right), _disjoint(sets, edits)]
     order = [p for name in ("probes", "faults", "held-out") for p in usable[name]]
     random.Random(seed).shuffle(order)
     controls = {"the frozen baseline": bench.baseline} if "baseline" in entry.mutations.controls else {}
@@ -67,6 +71,22 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
         claims.append(_own_probes(entry.etalon_cases, killed, sets["probes"]))
     matrix = {m.name: list(m.killed_by) for m in sorted(sweep.mutants, key=lambda m: m.name)}
     return PatchClaims(claims, matrix)
+
+
+def _lists(entry: Entry, named: Sequence[str]) -> list[Claim]:
+    """What is counted is named once, and what is named is run."""
+    wrong = []
+    for key, names in (("etalon_cases", entry.etalon_cases), ("gap_cases", entry.gap_cases)):
+        wrong += [f"{key} names {name} {n} times" for name, n in Counter(names).items() if n > 1]
+    if entry.etalon_cases:
+        wrong += [f"{name} of gap_cases is no etalon case" for name in set(entry.gap_cases) - set(entry.etalon_cases)]
+    if entry.mutations is None:
+        wrong += [f"{SETS[name]} is named, but no 'mutations' that would run it" for name in named]
+        wrong += ["etalon_dir is named, but no 'mutations' that would run it"] if entry.etalon_dir else []
+    if not wrong and not entry.etalon_cases:
+        return []
+    right = f"{len(entry.etalon_cases)} etalon cases, {len(entry.gap_cases)} of them gaps, each named once"
+    return [_claim("lists", sorted(wrong), right)]
 
 
 def _corpus(bench: Bench, program: str) -> Cases:
@@ -123,7 +143,11 @@ def _misplaced(bench: Bench, program: str, commit: str, item: PatchEntry) -> lis
     before, after = ({(f.path, f.blob) for f in bench.mirror.tree(c)} for c in (program, commit))
     if before == after:
         return [f"leaves the hash of {', '.join(touched)} as it is: it changes the mode alone"]
-    wrong = [] if item.source is None or touched == [item.source] else [f"changes {', '.join(touched)}"]
+    wrong = [] if touched == [item.source or touched[0]] else [f"changes {', '.join(touched)}"]
+    entry = bench.kit.benchmark.entry
+    yardstick = matcher([*entry.protected, *([f"{entry.cases_dir.rstrip('/')}/**"] if entry.cases_dir else [])])
+    wrong += [f"changes {path}, which belongs to the checks and not to the program" for path in touched
+              if yardstick.match(path)]  # fmt: skip
     for where, expected in ((program, item.source_sha256), (commit, item.patched_sha256)):
         if expected is not None and item.source is not None:
             content = bench.mirror.read(where, item.source)
@@ -171,6 +195,8 @@ def _killers(name: str, entries: Sequence[PatchEntry], killed: dict[str, Mutant]
             wrong.append(f"{item.id} {_NOT_KILLED[mutant.verdict]}")
         elif not item.killers:
             wrong.append(f"{item.id} names no killers; noticed by {', '.join(mutant.killed_by)}")
+        elif twice := [case for case, n in Counter(item.killers).items() if n > 1]:
+            wrong.append(f"{item.id} names {', '.join(twice)} twice")
         elif missing := sorted(set(item.killers) - set(mutant.killed_by)):
             wrong.append(f"{item.id} is not noticed by {', '.join(missing)}")
         elif name == "probes" and (more := sorted(set(mutant.killed_by) - set(item.killers))):

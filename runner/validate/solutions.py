@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+from runner.errors import ConfigError
+from runner.registry.manifests import solutions
 from runner.schema.certificate import Claim
 from runner.schema.entry import Entry
-from runner.schema.manifests import Expectation, Solution, SolutionManifest
+from runner.schema.manifests import Expectation, Solution
 from runner.schema.run import AttemptRecord
 from runner.schema.score import Composite, Score
 from runner.scoring.code import Corpus, code_components
@@ -111,6 +113,9 @@ def _prove_solution(
 ) -> tuple[Claim, float | None]:
     """That it lands where its manifest says, and its points (null where they were not wanted)."""
     bench.announce(f"{kind} {solution.id}")
+    if solution.expect.says_nothing and not ranked:
+        nothing = ["its manifest expects nothing of it, so that it lands there whatever is measured"]
+        return _claim(kind, solution.id, nothing, {}, "say under 'expect' what gives it away"), None
     try:
         commit = solution_commit(bench, home, solution)
     except PatchFails as error:
@@ -129,10 +134,15 @@ def _prove_solution(
     return _claim(kind, solution.id, wrong, found), points
 
 
-def prove_solutions(bench: Bench, kind: str, manifest: SolutionManifest | None, home: Path) -> list[Claim]:
+def prove_solutions(bench: Bench, kind: str, folder: str | None) -> list[Claim]:
     """One claim per solution, and for graded ones that neighbours lie the manifest's gap apart."""
-    if manifest is None:
+    try:
+        manifest = solutions(bench.kit.benchmark, folder)
+    except ConfigError as error:
+        return [_claim(kind, "manifest", [error.what], {}, error.fix or "see docs/reference/registry.md")]
+    if manifest is None or folder is None:
         return []
+    home = bench.kit.benchmark.path(folder)
     ranked = manifest.gap is not None
     with ThreadPoolExecutor(len(manifest.solutions) or 1) as pool:
         landed = list(pool.map(lambda s: _prove_solution(bench, kind, s, home, ranked), manifest.solutions))

@@ -18,11 +18,10 @@ import pytest
 import yaml
 
 from runner.errors import ConfigError
-from runner.lab.check import Check, CheckResult, run_check
+from runner.lab.check import Check, CheckResult, SetupFails, run_check
 from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
 from runner.registry.frozen import check_frozen, freeze
-from runner.registry.manifests import solutions
 from runner.repo import Mirror
 from runner.sandbox.engine import Engine, connect
 from runner.sandbox.pod import Pod
@@ -30,7 +29,7 @@ from runner.schema.certificate import Claim
 from runner.scoring.patches import reference_commit
 from runner.validate.baseline import prove_baseline_claims
 from runner.validate.bench import Bench
-from runner.validate.certify import frozen_claim
+from runner.validate.certify import _groups, frozen_claim
 from runner.validate.commands import prove_commands
 from runner.validate.determinism import prove_determinism
 from runner.validate.leaks import prove_no_leaks
@@ -130,12 +129,18 @@ def test_a_missing_tool_and_an_oracle_that_runs_too_little(engine: Engine, home:
         "docs": {"argv": ["/bin/sh", "-c", "fi"]},
         "inline": {"argv": ["python3", "-c", "pass"]},
         "within": {"argv": ["python3", "run_cases.py"], "cwd": "tools"},
+        "folder": {"argv": ["./tools"]},
+        "keyword": {"argv": ["if"]},
+        "text": {"argv": ["src/calc.py"]},
+        "module": {"argv": ["python3", "-m", "no.such.module"]},
+        "code": {"argv": ["python3", "-c", "if ("]},
         "cases": {
             "argv": ["sh", "-c", "rm cases/add.txtar; python3 tools/run_cases.py"],
             "env": {"REPORT": "/out/cases.xml"},
         },
     }
-    change(home, commands=commands)
+    criterion = {"dir": "etalon", "command": {"argv": ["no-such-judge"], "oracle": True}}
+    change(home, commands=commands, criterion=criterion)
     claims, tools = prove_commands(opened(engine, home))
     exist = red(claims)["exist"]
     assert "commands.lint: the image has no 'no-such-linter'" in exist
@@ -143,8 +148,27 @@ def test_a_missing_tool_and_an_oracle_that_runs_too_little(engine: Engine, home:
     assert "commands.typecheck: sh cannot read it: " in exist
     assert "commands.docs: sh cannot read it: " in exist
     assert not [key for key in ("ci", "inline", "within") if f"commands.{key}" in exist]
+    assert "commands.folder: there is no program './tools' in the tree" in exist
+    assert "commands.keyword: the image has no 'if'" in exist
+    assert "commands.text: there is no program 'src/calc.py' in the tree" in exist
+    assert "commands.module: python3 cannot read it: ModuleNotFoundError" in exist
+    assert "commands.code: python3 cannot read it: SyntaxError" in exist
+    assert "criterion.command: the image has no 'no-such-judge'" in exist
     assert "executed 2 cases of 3" in red(claims)["oracle"]
     assert tools["python3"].startswith("Python 3")
+
+
+def test_a_command_and_a_setup_that_cannot_begin_break_a_claim_and_no_proof(engine: Engine, home: Path) -> None:
+    change(home, milestones=[{"id": "M01", "file": "plan/M01.md", "verify": {"argv": ["tools/no_such_script.sh"]}}])
+    bench = opened(engine, home)
+    groups = [group() for name, group in _groups(bench, 1, {}, {}).items() if name in ("commands", "baseline")]
+    claims = red([claim for group in groups for claim in group])
+    assert "M01.verify: there is no program 'tools/no_such_script.sh' in the tree" in claims["exist"]
+    assert "nothing of this could be proven: " in claims["baseline-not-begun"]
+    change(home, setup={"argv": ["no-such-setup"]})
+    bench = replace(bench, kit=replace(bench.kit, benchmark=load_benchmark(home / "index.md", "mini")))
+    with pytest.raises(SetupFails, match=r"setup could not be started: .*no-such-setup"):
+        run_check(bench.kit, bench.mirror, Check(bench.baseline, bench.kit.benchmark.entry.commands["ci"]), run_id="x")
 
 
 def test_a_red_baseline_and_one_with_nothing_to_do(engine: Engine, home: Path) -> None:
@@ -185,8 +209,16 @@ def test_a_leak_is_found_by_its_content(engine: Engine, home: Path) -> None:
     claims = red(
         prove_no_leaks(replace(bench, kit=replace(bench.kit, benchmark=load_benchmark(home / "index.md", "mini"))))
     )
-    assert claims["image"] == "within a contestant's reach: etalon/hidden.txtar"
+    assert claims["image"] == "within a contestant's reach: etalon/hidden.txtar (/usr/lib/os-release)"
     assert "/work/repo/plan/M01.md" in claims["canary"]
+    assert "/work/repo: its history" in claims["canary"]
+    # An ignored file that is carried into every tree is within reach too.
+    (home / "program" / "notes.env").write_bytes((home / "etalon" / "add.txtar").read_bytes())
+    change(home, carry=["notes.env"])
+    claims = red(
+        prove_no_leaks(replace(bench, kit=replace(bench.kit, benchmark=load_benchmark(home / "index.md", "mini"))))
+    )
+    assert "etalon/add.txtar (/work/repo/notes.env)" in claims["image"]
 
 
 def test_a_success_criterion_that_passes_on_the_baseline(engine: Engine, home: Path) -> None:
@@ -207,7 +239,7 @@ def test_a_solution_that_lands_elsewhere(engine: Engine, home: Path) -> None:
         "- {id: one-case, patches: [], corpus: one-case}\n"
     )
     bench = opened(engine, home)
-    claims = red(prove_solutions(bench, "graded", solutions(bench.kit.benchmark, "graded"), home / "graded"))
+    claims = red(prove_solutions(bench, "graded", "graded"))
     assert "outcome fail@M01, expected pass" in claims["graded-nop"]
     assert "gate scope passes, expected to fail" in claims["graded-nop"]
     assert "kills 0.0 %" in claims["graded-nop"]

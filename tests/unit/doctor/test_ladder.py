@@ -56,6 +56,20 @@ def test_the_same_word_beside_something_else_is_another_level(other: dict[str, A
     assert (rung.same_as, rung.unlike) == (None, unlike)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"), [("You coordinate.", "You cooperate."), ("Ask 2 helpers.", "Ask 4 helpers.")]
+)
+def test_words_that_are_no_id_and_no_date_count(one: str, other: str) -> None:
+    tape = [sent("max", 0, one, reasoning_effort="max"), sent("ultra", 1, other, reasoning_effort="max")]
+    assert rungs({"max": "", "ultra": ""}, tape)[1].unlike == "max, in messages"
+
+
+def test_a_level_that_sent_nothing_is_no_other_levels_twin() -> None:
+    failed, silent, bare = rungs({"minimal": "it crashed", "unknown": "", "none": ""}, [sent("unknown"), sent("none")])
+    assert failed.problem == "the agent sent nothing: it crashed"
+    assert (silent.same_as, bare.same_as) == (None, "unknown")
+
+
 def test_an_agent_that_the_provider_cannot_serve_is_said_to_be_so() -> None:
     with pytest.raises(UsageError, match="codex speaks responses only"):
         levels(Codex(), Provider(name="x", base_url="http://h/v1", protocols=["chat"]), "m")

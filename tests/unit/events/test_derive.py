@@ -46,16 +46,48 @@ def test_every_answer_joins_its_line_of_the_ledger(tmp_path: Path, agent: str, c
     assert all(event.milestone == "M01" and event.attempt == 1 for event in found if event.kind != "run_start")
 
 
-def test_answers_of_a_server_that_has_one_id_for_all_are_joined_in_their_order(tmp_path: Path) -> None:
-    run = stored_run(tmp_path, "pi", "happy", "happy")
+def test_only_the_wire_knows_how_long_a_cache_keeps_what_is_written(tmp_path: Path) -> None:
+    """An agent that does not say so does not count otherwise."""
+    run = stored_run(tmp_path, "codex", "happy")
+    lines = run.ledger.read_text()
+    run.ledger.write_text(lines.replace('"cache_write_1h":0', '"cache_write_1h":10'))
+    assert run.ledger.read_text() != lines
+    answers = of_kind(events(run), "answer")
+    assert not any(answer.get("usage_wire") for answer in answers)
+    assert answers[0]["logged"]
+
+
+def with_one_id(run: RunDir) -> RunDir:
     for path in (run.ledger, *run.agent.rglob("*.jsonl")):
         path.write_text(re.sub(r"chatcmpl-[0-9a-f]+", "the-same", path.read_text()))
+    return run
+
+
+def test_answers_of_a_server_that_has_one_id_for_all_are_joined_in_their_order(tmp_path: Path) -> None:
+    run = with_one_id(stored_run(tmp_path, "pi", "happy", "happy"))
     answers = of_kind(events(run, None, None), "answer")
     assert sorted(answer["ledger_line"] for answer in answers) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert not any("usage_wire" in answer for answer in answers)
     (run.agent / "M01-2" / "own" / "session.jsonl").unlink()
     (run.agent / "M01-2" / "stdout.jsonl").unlink()
     assert sorted(answer["logged"] for answer in of_kind(events(run, None, None), "answer")) == [False] * 4 + [True] * 4
+
+
+def test_of_one_id_for_all_an_answer_is_joined_within_its_attempt(tmp_path: Path) -> None:
+    run = with_one_id(stored_run(tmp_path, "pi", "happy", "happy"))
+    for log in (run.agent / "M01-1").rglob("*.jsonl"):  # of the first attempt nothing is left
+        log.unlink()
+    answers = of_kind(events(run, None, None), "answer")
+    assert [answer["ledger_line"] for answer in answers if answer["logged"]] == [5, 6, 7, 8]
+    assert len(answers) == 8
+
+
+def test_nor_is_it_joined_to_a_request_of_the_runners_own(tmp_path: Path) -> None:
+    run = with_one_id(stored_run(tmp_path, "pi", "happy"))
+    first, *others = run.ledger.read_text().splitlines(keepends=True)
+    run.ledger.write_text(first.replace('"ours":false', '"ours":true') + first + "".join(others))
+    answers = of_kind(events(run), "answer")
+    assert [answer["ledger_line"] for answer in answers] == [2, 3, 4, 5]
 
 
 def test_a_call_is_told_by_hash_and_size_never_by_its_words(tmp_path: Path) -> None:

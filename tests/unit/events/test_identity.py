@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -103,6 +104,42 @@ def test_the_same_word_beside_something_else_is_another_arm(tmp_path: Path) -> N
     assert sent("a", "8k") == sent("b", "8k") != sent("c", "16k")
     assert sent("d", "8k", "ultra") != sent("e", "8k")
     assert sent("f", "8k", "ultra") == sent("g", "8k", "ultra")
+
+
+def test_what_is_sent_is_known_by_its_level_or_else_by_its_words(tmp_path: Path) -> None:
+    def sent(name: str, *words: str, logged: str = "high", options: str = "8k") -> str | None:
+        run = stored_run(tmp_path / name, "codex", "happy_gpt-5.5", model="gpt-5.5")
+        lines = read_ledger(run.ledger)
+        known = [*words, *[words[-1]] * (len(lines) - len(words))]
+        changed = [
+            line.model_copy(update={"effort_wire": word, "options_sha256": options if word == words[-1] else name})
+            for line, word in zip(lines, known, strict=True)
+        ]
+        run.ledger.write_text("".join(line.model_dump_json(by_alias=True) + "\n" for line in changed))
+        for log in run.agent.rglob("*.jsonl"):
+            log.write_text(log.read_text().replace('"effort": "high"', f'"effort": "{logged}"'))
+        return identity(run).wire_arm_id
+
+    assert sent("a", "high") == sent("b", "high", logged="auto")  # a word that is no level says nothing
+    assert sent("c", "budget_tokens=8000") != sent("d", "budget_tokens=31999")
+    assert sent("e", "none", logged="off") == sent("f", "thinking=disabled", logged="off")
+    assert sent("g", "low", "high") == sent("h", "high")  # a title is asked for with less
+
+
+def test_where_nothing_was_seen_nothing_agrees(tmp_path: Path) -> None:
+    run = stored_run(tmp_path, "pi", "happy")
+    found = identify_run(run.path, run.lock(), [], [])
+    assert (found.facets["model"].agrees, found.facets["host"].on_wire.value) == (None, None)
+    assert found.facets["host"].on_wire.reason == "no request says it"
+
+
+def test_a_line_of_packed_bytes_is_no_evidence(tmp_path: Path) -> None:
+    run = stored_run(tmp_path, "pi", "happy")
+    (log,) = run.agent.rglob("session.jsonl")
+    log.with_suffix(".jsonl.gz").write_bytes(gzip.compress(log.read_bytes(), 0))
+    log.unlink()
+    said = identity(run).facets["effort"].logged
+    assert (said.value, said.evidence) == ("high", None)
 
 
 def test_a_model_or_version_that_is_not_the_arms_is_a_confound(tmp_path: Path) -> None:

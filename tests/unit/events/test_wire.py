@@ -34,12 +34,20 @@ def line(second: int, outcome: str, attempt: str = "M01-1", **more: Any) -> Ledg
         ([line(0, "refused"), line(5, "answered")], []),
         ([line(0, "error"), line(5, "answered", attempt="M01-2")], [(1, 500, False)]),
         ([line(0, "error", protocol="models"), line(5, "answered")], []),
+        ([line(0, "error"), line(2, "answered", ours=True), line(5, "answered")], [(1, 5_000, True)]),
+        ([line(5, "answered"), line(0, "error")], [(1, 5_000, True)]),  # written as they end, told as they began
     ],
 )
 def test_a_freeze_is_from_the_first_failure_to_the_answer(
     lines: list[LedgerLine], expected: list[tuple[int, float, bool]]
 ) -> None:
     assert [(f.requests, f.lost_ms, f.recovered) for f in freezes(lines)] == expected
+
+
+def test_a_freeze_is_named_by_its_first_failure() -> None:
+    (named,) = freezes([line(0, "error", fault="HTTP 529"), line(1, "cut"), line(5, "answered")])
+    (bare,) = freezes([line(0, "cut"), line(5, "answered")])
+    assert (named.reason, named.line, bare.reason) == ("HTTP 529", 1, "cut")
 
 
 def looks(*contents: str | None) -> list[Look]:
@@ -58,3 +66,9 @@ def looks(*contents: str | None) -> list[Look]:
 def test_a_content_that_was_left_and_comes_back_is_counted(contents: list[str | None], times: int) -> None:
     assert returned(looks(*contents)) == times
     assert changed_lines(looks(*contents)) == 2 * (len(contents) - 1)
+
+
+def test_what_one_path_left_is_nothing_that_another_returns_to() -> None:
+    (first,) = looks("x", "y")
+    moved = Change(path="b", before=None, content="x", added=1, taken=0)
+    assert returned([first, first.model_copy(update={"changes": [moved]})]) == 0

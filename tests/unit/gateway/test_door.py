@@ -9,7 +9,7 @@ import json
 import re
 import ssl
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ Talk = Callable[[str, Door], Awaitable[None]]
 
 KEY, TOKEN, MODEL = "sk-the-real-key-000000000000", "run-token-0000000000000000", "gpt-4o"
 HEAD = {"id": "answer-1", "model": MODEL, "object": "chat.completion.chunk"}
+PART = {"prompt_tokens": 1, "completion_tokens": 1}
 USAGE = {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 40}}
 COUNTED = Usage(uncached_input=60, cache_read=40, output=5)
 WORD = {**HEAD, "choices": [{"index": 0, "delta": {"content": "hé"}}]}
@@ -62,7 +63,22 @@ def answering(raw: bytes, kind: str = "text/event-stream", more: str = "", wait_
     return script
 
 
-def run(tmp_path: Path, script: Script, talk: Talk, *, caps: Caps | None = None, **fields: Any) -> list[LedgerLine]:
+def slowly(raw: bytes, size: int) -> Script:
+    """An answer in pieces of ``size`` bytes."""
+
+    async def script(asked: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(raw))
+        for at in range(0, len(raw), size):
+            writer.write(raw[at : at + size])
+            await writer.drain()
+            await asyncio.sleep(0.002)
+
+    return script
+
+
+def run(
+    tmp_path: Path, script: Script, talk: Talk, *, caps: Caps | None = None, hosts: Iterable[str] = (), **fields: Any
+) -> list[LedgerLine]:
     """The ledger of one door, whose provider answers by ``script``."""
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -83,7 +99,7 @@ def run(tmp_path: Path, script: Script, talk: Talk, *, caps: Caps | None = None,
         trust = ssl.create_default_context()
         spec = DoorSpec(
             "run", TOKEN, provider, MODEL, Upstream(url, KEY), caps or Caps(), ledger, tmp_path / "gw.sock",
-            cassette=tmp_path / "tape",
+            cassette=tmp_path / "tape", egress=frozenset(hosts),
         )  # fmt: skip
         door = Door(spec, trust, Egress({}, trust), lambda *said: None)
         await door.open()
@@ -132,6 +148,8 @@ HALVES = gzip.compress(STREAM[:50]) + gzip.compress(STREAM[50:])
         answering(STREAM.replace(b"\n", b"\r\n")),
         answering(STREAM.replace(b"\n", b"\r")),
         answering(b"\xef\xbb\xbf: hello\n\n" + STREAM),
+        answering(b"\xef\xbb\xbf" + event({**STOP, "usage": USAGE}) + DONE),
+        answering((event(WORD) + event(STOP) + event(SPENT)).rstrip()),
         answering(STREAM, "text/plain"),
         answering(STREAM, "application/json"),
         answering(event(WORD) + event(STOP) + event(SPENT, 1) + DONE),
@@ -139,6 +157,8 @@ HALVES = gzip.compress(STREAM[:50]) + gzip.compress(STREAM[50:])
         answering(event(WORD) + event(SPENT) + event(STOP) + event({**SPENT, "usage": {"prompt_tokens": 0}}) + DONE),
         answering(event({**STOP, "choices": [{"index": 0, "finish_reason": "stop", "usage": USAGE}]}) + DONE),
         answering(event({**STOP, "x_groq": {"id": "req", "usage": USAGE}}) + DONE),
+        answering(event({**STOP, "x_groq": {"usage": PART}, "usage": USAGE}) + DONE),
+        answering(event({**STOP, "choices": [{"finish_reason": "stop", "usage": PART}], "usage": USAGE}) + DONE),
         answering(event(SPENT) + event(SPENT) + event(STOP) + DONE),
         answering(event({**SPENT, "usage": {**USAGE, "prompt_tokens": 100.0, "cost": 1e400}}) + event(STOP)),
         answering(HALVES, more="content-encoding: gzip\r\n"),
@@ -155,11 +175,44 @@ def test_however_an_answer_is_written_it_is_whole_and_counted(tmp_path: Path, sc
     assert got[0].endswith(b"0\r\n\r\n") or b"content-length" in got[0]
 
 
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        (b"{" + b" " * 1500 + json.dumps({**HEAD, "usage": USAGE}).encode()[1:], True),
+        (b"{" + b" " * 2500 + json.dumps({**HEAD, "usage": USAGE}).encode()[1:], False),
+        (event(WORD) * 20 + STREAM, True),
+        (event(STOP) + event({**SPENT, "more": "x" * 1500}) + DONE, False),
+    ],
+)
+def test_what_is_too_large_to_read_is_passed_on_and_its_tokens_are_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, kept: bool
+) -> None:
+    """The size of a document, or of one event of a stream."""
+    monkeypatch.setattr("runner.gateway.answers.MAX_PLAIN_BYTES", 2000)
+    monkeypatch.setattr("runner.gateway.answers.MAX_EVENT_BYTES", 1000)
+    talk, got = one(a_request())
+    (line,) = run(tmp_path, slowly(answer, 100), talk)
+    assert (line.outcome, line.usage) == ("answered", COUNTED if kept else None)
+    assert line.usage_reason == (None if kept else "the answer is too large to read")
+    assert len(got[0]) > len(answer)
+
+
 def test_an_error_under_the_name_of_a_stream_is_an_error(tmp_path: Path) -> None:
     talk, got = one(a_request())
     (line,) = run(tmp_path, answering(b'{"error": {"code": 429, "message": "slow down"}}'), talk)
     assert (line.outcome, line.fault) == ("error", "error: 429")
     assert b"slow down" in got[0]
+    assert got[0].endswith(b"0\r\n\r\n") or b"content-length" in got[0]
+    assert [taped.cut for taped in read_cassette(tmp_path / "tape")] == [False]
+
+
+@pytest.mark.parametrize("said", [b"[]", b'{"object": "list"}'])
+@pytest.mark.parametrize("size", [1, 100])
+def test_a_list_of_models_is_whole_whatever_it_says(tmp_path: Path, said: bytes, size: int) -> None:
+    talk, got = one(f"GET /v1/models HTTP/1.1\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n\r\n".encode())
+    (line,) = run(tmp_path, slowly(said, size), talk)
+    assert (line.outcome, line.usage_reason, line.price_usd) == ("answered", "no model was asked", None)
+    assert got[0].endswith(b"0\r\n\r\n") or b"content-length" in got[0]
 
 
 @pytest.mark.parametrize("kind", ["text/event-stream", "application/json"])
@@ -173,6 +226,7 @@ def test_an_error_in_an_answer_that_quotes_the_key_is_scrubbed(tmp_path: Path, k
     kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(KEY.encode() in place for place in [*got, *kept])
     assert b"no such key: Bearer [key]" in got[0]
+    assert got[0].endswith(b"0\r\n\r\n") or b"content-length" in got[0]
 
 
 def test_a_provider_that_would_pack_an_answer_is_not_asked_to(tmp_path: Path) -> None:
@@ -211,8 +265,9 @@ def test_no_other_model_may_step_in(tmp_path: Path, name: str) -> None:
     talk, got = one(a_request(given=f'"{name}": ["{MODEL}", "better/model"]'.encode()))
     (line,) = run(tmp_path, answering(STREAM), talk)
     assert (line.refused, got[0].split()[1]) == ("model", b"403")
-    talk, got = one(a_request(given=f'"{name}": ["{MODEL}"]'.encode()))
-    assert run(tmp_path, answering(STREAM), talk)[-1].outcome == "answered"
+    for nobody_else in (f'["{MODEL}"]', "[]", "null"):
+        talk, got = one(a_request(given=f'"{name}": {nobody_else}'.encode()))
+        assert run(tmp_path, answering(STREAM), talk)[-1].outcome == "answered"
 
 
 def test_a_model_that_is_half_a_character_is_refused_and_booked(tmp_path: Path) -> None:
@@ -230,6 +285,20 @@ def test_a_long_conversation_is_no_long_head(tmp_path: Path, size: int) -> None:
     (line,) = run(tmp_path, answering(STREAM, wait_s=0.05), talk)
     assert line.outcome == "answered"
     assert got[0].endswith(b"0\r\n\r\n")
+
+
+def test_nor_is_the_last_of_it_that_comes_late(tmp_path: Path) -> None:
+    asked = a_request(200_000)
+
+    async def talk(socket: str, door: Door) -> None:
+        reader, writer = await asyncio.open_unix_connection(socket)
+        for part in (asked[:50_000], asked[50_000:]):
+            writer.write(part)
+            await asyncio.sleep(0.05)
+        assert (await reader.read()).endswith(b"0\r\n\r\n")
+        writer.close()
+
+    assert run(tmp_path, answering(STREAM, wait_s=0.05), talk)[0].outcome == "answered"
 
 
 def test_what_stands_behind_a_body_is_no_header(tmp_path: Path) -> None:
@@ -266,13 +335,31 @@ def test_what_cannot_be_kept_makes_the_tape_incomplete(tmp_path: Path, monkeypat
         read_cassette(tmp_path / "tape")
 
 
-def booked_later(stream_s: float) -> Script:
+@pytest.mark.parametrize("depth", [300, 900])
+def test_what_is_nested_too_deeply_to_be_kept_is_asked_all_the_same(tmp_path: Path, depth: int) -> None:
+    talk, _ = one(a_request(given=b'"odd": ' + b"[" * depth + b"]" * depth))
+    assert run(tmp_path, answering(STREAM), talk)[0].usage == COUNTED
+    with pytest.raises(RigError, match="incomplete"):
+        read_cassette(tmp_path / "tape")
+
+
+def test_a_name_that_leads_into_the_hosts_own_network_is_not_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: [(2, 1, 6, "", ("127.0.0.1", 443))])
+    talk, got = one(f"CONNECT inner.example:443 HTTP/1.1\r\nProxy-Authorization: Bearer {TOKEN}\r\n\r\n".encode())
+    (line,) = run(tmp_path, answering(STREAM), talk, hosts=["inner.example"])
+    assert b"its name leads to no public address" in got[0]
+    assert (line.protocol, line.note) == ("egress", "inner.example: its name leads to no public address")
+
+
+def booked_later(stream_s: float, booked: str | None = None) -> Script:
     """A broker whose books know an answer that nobody heard to its end."""
 
     async def script(asked: bytes, writer: asyncio.StreamWriter) -> None:
         if b"/generation" in asked:
             data = {"total_cost": 0.5, "native_tokens_prompt": 70, "native_tokens_completion": 9}
-            body = json.dumps({"data": data}).encode()
+            body = (booked or json.dumps({"data": data})).encode()
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
             return
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + event(WORD))
@@ -298,6 +385,14 @@ def test_a_broker_is_asked_about_an_answer_whose_agent_left_or_was_ended(tmp_pat
     assert (line.outcome, line.usage) == ("abandoned", Usage(uncached_input=70, output=9))
 
 
+def test_a_broker_whose_books_cannot_be_read_costs_no_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runner.gateway.generations.TRIES", 1)
+    talk, _ = one(a_request())
+    books = booked_later(0.0, "[" * 100_000)
+    (line,) = run(tmp_path, books, talk, dialect="openrouter", accounting="generation")
+    assert (line.outcome, line.usage, line.price_usd) == ("cut", None, None)
+
+
 @pytest.mark.parametrize("caps", [Caps(requests=10), Caps(attempt=Caps(requests=10))])
 def test_of_many_at_once_no_more_than_the_cap_pass(tmp_path: Path, caps: Caps) -> None:
     asked = 0
@@ -315,3 +410,25 @@ def test_of_many_at_once_no_more_than_the_cap_pass(tmp_path: Path, caps: Caps) -
 
     run(tmp_path, script, talk, caps=caps)
     assert asked == 10
+
+
+@pytest.mark.parametrize(
+    ("cap", "words"),
+    [({"requests": 1}, "1 requests"), ({"tokens": 105}, "105 tokens"), ({"input_tokens": 100}, "100 input tokens"),
+     ({"output_tokens": 5}, "5 output tokens"), ({"usd": 0.00025}, "0.00025 USD")],
+)  # fmt: skip
+@pytest.mark.parametrize("each", [True, False])
+def test_a_cap_holds_for_the_run_or_for_each_attempt(
+    tmp_path: Path, cap: dict[str, Any], words: str, each: bool
+) -> None:
+    async def talk(socket: str, door: Door) -> None:
+        codes = []
+        for attempt in ("M01-1", "M01-2"):
+            await door.begin(attempt)
+            codes += [(await ask(socket, a_request())).split()[1] for _ in range(2)]
+        assert codes == ([b"200", b"402"] * 2 if each else [b"200", b"402", b"402", b"402"])
+        assert door.totals("M01-1").cap == (f"{words} an attempt" if each else words)
+
+    caps = Caps(attempt=Caps(**cap)) if each else Caps(**cap)
+    lines = run(tmp_path, answering(STREAM), talk, caps=caps)
+    assert [line.outcome for line in lines[:2]] == ["answered", "refused"]

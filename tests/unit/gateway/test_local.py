@@ -103,3 +103,12 @@ def test_nobody_there_is_nothing_said() -> None:
 
 def test_one_line_for_people() -> None:
     assert Local("vLLM", "1", None, "FP8", 4096).words() == "vLLM, version 1, quantization FP8, context 4096"
+
+
+def test_what_a_server_says_is_a_short_line() -> None:
+    odd = {"/version": {"version": "0.8\n| a | b |" + " c" * 500}, "/v1/models": VLLM["/v1/models"]}
+    with server(odd) as url:
+        found = look(Provider(name="x", base_url_env="U", key_env="K", local=True), "m", {"U": url, "K": "k"})
+    assert found is not None
+    assert (found.version or "").startswith("0.8 | a | b | c c")
+    assert len(found.version or "") == 200

@@ -108,8 +108,18 @@ BROKEN = (
 def test_a_broken_file_is_named(tmp_path: Path, text: str) -> None:
     path = tmp_path / "providers.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match=r"providers\.yaml"):
+    with pytest.raises(ConfigError, match=r"providers\.yaml") as error:
         load_providers(path)
+    assert "Value error" not in error.value.what
+    assert "input_value" not in error.value.what  # pydantic's own words
+
+
+def test_the_key_that_is_unknown_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "providers.yaml"
+    path.write_text("providers: {x: {base_url: u, colour: red}}")
+    with pytest.raises(ConfigError) as error:
+        load_providers(path)
+    assert error.value.what == f"provider 'x' in {path} cannot be used: colour: unknown key"
 
 
 def test_a_key_may_be_optional() -> None:

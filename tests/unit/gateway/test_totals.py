@@ -108,6 +108,28 @@ def test_what_was_never_answered_costs_nothing_and_hides_nothing() -> None:
     assert add_up([line(**{**OK, "price_usd": 0.5}), line(**{**BAD, "price_usd": None})]).price_usd == 0.5
 
 
+@pytest.mark.parametrize("outcome", ["cut", "abandoned"])
+def test_an_answer_that_began_and_was_not_heard_out_makes_the_sum_unknown(outcome: str) -> None:
+    unheard = {"outcome": outcome, "price_usd": None, "price_source": "usage unknown"}
+    began = add_up([line(**OK), line(**unheard, first_byte_ms=3.0)])
+    assert (began.unmetered, began.price_usd, began.price_reason) == (1, None, "usage unknown")
+    silent = add_up([line(**OK), line(**unheard)])
+    assert (silent.unmetered, silent.price_usd) == (0, 0.5)
+
+
+def test_who_computed_it_and_how_hard_is_told_of_answers_alone() -> None:
+    lists = line(outcome="answered", protocol="models", price_usd=0.0)
+    totals = add_up([line(**OK, host_served="b", effort_wire="high"), line(**OK, host_served="a"), lists])
+    assert (totals.hosts_served, totals.efforts_wire) == (["a", "b"], [None, "high"])
+    assert add_up([line(**OK, effort_wire="high"), lists]).efforts_wire == ["high"]
+
+
+def test_a_full_context_is_a_death_only_where_nothing_was_answered_after_it() -> None:
+    assert add_up([line(**OK), line(**FULL)]).context_death
+    survived = add_up([line(**OK), line(**FULL), line(**OK)])
+    assert (survived.context_death, survived.context_errors) == (False, 1)
+
+
 def test_a_ledger_survives_its_writer(tmp_path: Path) -> None:
     path = tmp_path / "run" / "gateway.jsonl"
     journal = Journal(path)

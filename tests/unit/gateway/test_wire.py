@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.gateway.answers import AnswerReader, canonical_usage
-from runner.gateway.wire import UnreadableBody, read_request, route, with_fields
+from runner.gateway.wire import UnreadableBody, is_context_error, read_request, route, with_fields
 from runner.harness.claude_rows import usage_of
 from runner.schema.ledger import Usage, Wire
 from tests.support.stub_llm import Answer
@@ -47,8 +47,10 @@ def test_an_option_that_was_given_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "encoding"), [(b"{", None), (b"[]", None), (b"{}", "gzip"), (b"{}", "br"), (gzip.compress(b"1"), "gzip")]
-)
+    ("body", "encoding"),
+    [(b"{", None), (b'{"a": ' + b"[" * 100_000, None), (b"[]", None), (b"{}", "gzip"), (b"{}", "br"),
+     (gzip.compress(b"1"), "gzip")],
+)  # fmt: skip
 def test_what_cannot_be_read_is_not_passed(body: bytes, encoding: str | None) -> None:
     with pytest.raises(UnreadableBody):
         read_request("chat", body, encoding)
@@ -67,6 +69,21 @@ def test_a_stream_is_read_however_it_is_cut_up(wire: Wire, size: int) -> None:
     assert facts.usage == Usage(
         uncached_input=1020, cache_read=800, output=62, reasoning=None if wire == "anthropic" else 16
     )
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 10_000])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("before", ["", " \t", "\ufeff", "\n\n"])
+def test_however_lines_end_and_whatever_stands_before(before: str, end: str, size: int) -> None:
+    """A document, and an event whose data stand on several lines."""
+    whole = {"id": "r", "model": "m", "usage": {"prompt_tokens": 7, "completion_tokens": 2}, "choices": []}
+    text = json.dumps(whole, indent=1)
+    for said in (text, "".join(f"data: {line}\n" for line in text.splitlines()) + "\n"):
+        raw = (before + said).replace("\n", end).encode()
+        reader = AnswerReader("chat")
+        for at in range(0, len(raw), size):
+            reader.feed(raw[at : at + size])
+        assert reader.finish().usage == Usage(uncached_input=7, output=2)
 
 
 @pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
@@ -111,6 +128,7 @@ def test_openai_counts_hold_the_cache_and_ours_do_not() -> None:
     assert canonical_usage("chat", raw) == Usage(uncached_input=40, cache_read=60, output=9)
     assert canonical_usage("chat", {**raw, "prompt_tokens": 50}) == Usage(uncached_input=0, cache_read=50, output=9)
     assert canonical_usage("chat", {"prompt_tokens": True, "completion_tokens": 1}) is None
+    assert canonical_usage("chat", {"prompt_tokens": 1.5, "completion_tokens": 1}) is None
 
 
 SPLIT = {"ephemeral_5m_input_tokens": 7, "ephemeral_1h_input_tokens": 9}
@@ -124,7 +142,7 @@ SPLIT = {"ephemeral_5m_input_tokens": 7, "ephemeral_1h_input_tokens": 9}
 def test_what_is_written_to_two_caches_is_written_once(counts: dict[str, Any]) -> None:
     """The wire and the agent's own log say the same of it."""
     raw = {"input_tokens": 10, "output_tokens": 5, **counts}
-    found = Usage(uncached_input=10, cache_write=16, output=5)
+    found = Usage(uncached_input=10, cache_write=16, cache_write_1h=9, output=5)
     assert canonical_usage("anthropic", raw) == found
     assert usage_of(raw) == found
 
@@ -144,6 +162,23 @@ def test_an_error_in_a_stream_is_none_of_its_words() -> None:
     reader.feed(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"sk-secret"}}\n\n')
     facts = reader.finish()
     assert (facts.error, facts.complete) == ("overloaded_error", False)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ({"code": 429, "type": "rate_limit"}, "429"),
+        ({"code": None, "type": "rate_limit", "status": "X"}, "rate_limit"),
+        ({"status": "RESOURCE_EXHAUSTED", "message": "sk-secret"}, "RESOURCE_EXHAUSTED"),
+        ({"code": "no key sk-1", "type": "auth"}, "auth"),
+        ({"message": "sk-secret"}, "error in the answer"),
+        ("sk-secret", "error in the answer"),
+    ],
+)
+def test_an_error_is_called_by_its_name_alone(error: Any, words: str) -> None:
+    reader = AnswerReader("chat")
+    reader.feed(json.dumps({"error": error}).encode())
+    assert reader.finish().error == words
 
 
 @pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
@@ -168,3 +203,19 @@ def _tight(event: str) -> str:
     if data.startswith("[DONE]"):
         return event
     return f"{head}data: {json.dumps(json.loads(data), separators=(',', ':'))}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "full"),
+    [
+        (400, "prompt is too long", True),
+        (422, "prompt is too long", True),
+        (500, "the request exceeds the available context size", True),
+        (413, "Payload Too Large", True),
+        (429, "prompt is too long", False),
+        (503, "prompt is too long", False),
+        (400, "no such model", False),
+    ],
+)
+def test_a_full_context_is_told_by_the_status_and_the_words(status: int, words: str, full: bool) -> None:
+    assert is_context_error(status, json.dumps({"error": {"message": words}}).encode()) is full

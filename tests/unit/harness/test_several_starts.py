@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from runner.harness import claude_log, codex_log, pi_log
+from runner.harness import claude_log, codex_log, opencode_log, pi_log
 from runner.harness.onefile import read_file
 from runner.harness.reading import summarise
+from runner.harness.trace import Answer, Trace
 from tests.unit.harness.test_expected import LOGS
 from tests.unit.harness.test_more import MORE
 
@@ -51,11 +52,28 @@ def test_an_error_after_which_a_person_speaks_was_not_asked_again(tmp_path: Path
     assert pi_log.read_summary(tmp_path).retries == 3
 
 
-def test_a_session_is_no_retry_of_the_one_before(tmp_path: Path) -> None:
+@pytest.mark.parametrize("first", [[said(7, "user")], []])
+def test_a_session_is_no_retry_of_the_one_before(tmp_path: Path, first: list[dict[str, Any]]) -> None:
     write(tmp_path / "1.jsonl", HEAD, said(1, "user"), failed(2), failed(3))
-    write(tmp_path / "2.jsonl", {**HEAD, "id": "t", "timestamp": at(6)}, said(7, "user"), answered(8))
+    write(tmp_path / "2.jsonl", {**HEAD, "id": "t", "timestamp": at(6)}, *first, answered(8))
     found = pi_log.read_summary(tmp_path)
     assert (found.retries, found.errors, found.turns, found.stop) == (1, 2, 1, "stop")
+
+
+def test_what_a_helper_tells_of_its_end_is_not_the_runs(tmp_path: Path) -> None:
+    """In the stream, where a helper's events are tagged with its name."""
+    start, end = {"type": "agent_start"}, {"type": "agent_settled"}
+    mine = {"type": "message_end", "message": answered(1)["message"]}
+    theirs = {"type": "message_end", "agent": "worker", "message": failed(2)["message"]}
+    write(
+        tmp_path / "stdout.jsonl", HEAD, start, mine, {**start, "agent": "worker"}, theirs, {**end, "agent": "worker"}
+    )
+    trace = pi_log.read_trace(tmp_path)
+    assert (trace.settled, trace.stop, trace.error) == (False, "stop", None)
+    write(tmp_path / "stdout.jsonl", HEAD, start, mine, end, start)
+    assert pi_log.read_trace(tmp_path).settled is False
+    write(tmp_path / "stdout.jsonl", HEAD, start, mine, end)
+    assert pi_log.read_trace(tmp_path).settled is True
 
 
 # -- opencode
@@ -78,6 +96,34 @@ def test_a_fork_adds_only_what_it_did_itself(tmp_path: Path, case: Path) -> None
     plain, fork = (summarise(read_file(tmp_path / name)) for name in ("plain.jsonl", "fork.jsonl"))
     assert (fork.turns, fork.calls, fork.compactions) == (plain.turns + 1, plain.calls, plain.compactions)
     assert fork.usage.total - plain.usage.total == own["row"]["data"]["tokens"]["total"]
+
+
+def test_a_store_that_was_dumped_twice_is_counted_once(tmp_path: Path) -> None:
+    """The first time while an answer was under way."""
+    whole = [json.loads(line) for line in (LOGS / "opencode" / "happy.db.jsonl").read_text().splitlines()]
+    early = json.loads(json.dumps(whole))
+    last = next(row["row"]["data"] for row in reversed(early) if row["row"].get("data", {}).get("role") == "assistant")
+    del last["finish"], last["time"]["completed"]
+    write(tmp_path / "1.jsonl", *early)
+    write(tmp_path / "2.jsonl", *whole)
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    write(plain / "1.jsonl", *whole)
+    assert opencode_log.read_summary(tmp_path) == opencode_log.read_summary(plain)
+
+
+def test_two_sessions_that_know_no_time_are_no_copies(tmp_path: Path) -> None:
+    def session(name: str) -> list[dict[str, Any]]:
+        data = {"role": "assistant", "modelID": "m", "tokens": {"input": 7, "output": 2}, "finish": "stop"}
+        return [{"table": "session", "row": {"id": name, "model": {"id": "m", "variant": "bench-high"}}},
+                {"table": "message", "row": {"id": f"m-{name}", "session_id": name, "data": data}}]  # fmt: skip
+
+    write(tmp_path / "1.jsonl", *session("a"), *session("b"))
+    trace = opencode_log.read_trace(tmp_path)
+    found = summarise(trace)
+    assert (found.turns, found.usage.total) == (2, 18)
+    assert trace.effort is not None
+    assert trace.effort.value == "high"  # as it was asked for: the runner's own variant is called after it
 
 
 # -- all: the second start was killed
@@ -123,3 +169,14 @@ def test_the_last_start_says_how_it_ended(tmp_path: Path, whole: bool) -> None:
         assert (agent, trace.settled) == (agent, whole)
         if agent == "codex":
             assert trace.stop == ("stop" if whole else None)
+
+
+def test_what_ran_beside_is_not_the_end_and_a_helper_alone_is() -> None:
+    def answer(**more: Any) -> Answer:
+        return Answer(file="x", line=1, whole=True, **more)
+
+    full = {"error": "prompt is too long", "context": True}
+    beside = summarise(Trace("pi/3", [answer(), answer(side=True, **full)]))
+    assert (beside.context_death, beside.error, beside.context_errors) == (False, None, 1)
+    alone = summarise(Trace("pi/3", [answer(stream="helper", **full)]))
+    assert (alone.context_death, alone.error) == (True, "prompt is too long")

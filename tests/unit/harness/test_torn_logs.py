@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
+import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runner.harness import codex_log
+from runner.harness import codex_log, mini_log
+from runner.harness.jsonl import rows
 from runner.harness.onefile import read_file
 from runner.harness.reading import summarise
 from runner.harness.summary import LogError, Summary
@@ -104,6 +108,52 @@ def test_a_log_of_which_nearly_nothing_is_json_is_no_clean_one(tmp_path: Path) -
         odd = source.read_bytes().rstrip(b"\n").splitlines()[0] + b"\n"
         raw = source.read_bytes().replace(b"\n", b",\n") + odd
         assert facts(tmp_path, raw) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (b'{"a": 1}{"b": 2}{"c": 3}', [{"a": 1}, {"b": 2}, {"c": 3}]),
+        (b'{"a": "}{"}{"b": 2}', [{"a": "}{"}, {"b": 2}]),  # a seam inside a text is none
+        (b'{"a": 1}{"b": ', [None]),
+        (b'{"a": 1}{"b": 2', [None]),
+        (b'{"a": 1} {"b": 2}', [None]),
+        (b'{"a": [' + b'"}{",' * 20 + b'0]}{"b": 2}', [None]),  # nobody looks for ever
+        (b'{"a": "caf\xe9"}', [{"a": "caf\ufffd"}]),
+    ],
+)
+def test_a_line_on_which_writers_met(tmp_path: Path, line: bytes, found: list[Any]) -> None:
+    (tmp_path / "log").write_bytes(line + b"\n")
+    assert [row.data for row in rows(tmp_path / "log")] == found
+
+
+def test_a_packed_log_that_was_cut_or_is_none_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = tmp_path / "1.jsonl.gz"
+    lines = [{"n": n, "words": hashlib.sha256(b"%d" % n).hexdigest()} for n in range(20_000)]
+    packed = gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode())
+    path.write_bytes(packed[: len(packed) // 2])
+    found = [row.data for row in rows(path)]
+    assert found == lines[: len(found)]
+    assert len(found) > 5_000
+    path.write_bytes(b"\x1f\x8bno such thing")
+    assert list(rows(path)) == []
+    document = tmp_path / "1.traj.json.gz"
+    for raw in (packed[:100], b"\x1f\x8bno such thing"):
+        document.write_bytes(raw)
+        with pytest.raises(LogError, match="no JSON document"):
+            mini_log.read_trace(tmp_path)
+
+
+def test_no_more_is_unpacked_than_a_document_may_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runner.harness.jsonl.MAX_DOCUMENT_BYTES", 10_000)
+    raw = b'{"a": 1}\n' * 20_000
+    (tmp_path / "plain.jsonl").write_bytes(raw)
+    (tmp_path / "packed.jsonl.gz").write_bytes(gzip.compress(raw))
+    assert len(list(rows(tmp_path / "plain.jsonl"))) == 20_000
+    assert 1_000 < len(list(rows(tmp_path / "packed.jsonl.gz"))) < 1_200
+    (tmp_path / "1.traj.json.gz").write_bytes(gzip.compress(b" " * 10_001))
+    with pytest.raises(LogError, match="too large to read"):
+        mini_log.read_trace(tmp_path)
 
 
 def test_a_log_in_a_package_that_nobody_opens_is_an_error_also_beside_others(tmp_path: Path) -> None:

@@ -67,6 +67,14 @@ def test_tables_of_something_else_are_left_out_and_no_row_in_silence() -> None:
         read_rows(f"{head}| 2026-08-14 18:39 | m\n")
 
 
+@pytest.mark.parametrize("word", ["", "-", "–", "—", "n/a", "N/A", "None", "`-`", "- [^1]"])
+def test_a_word_for_nothing_states_nothing(word: str) -> None:
+    (found,) = read_rows(f"| date | model | outcome | effort |\n|---|---|---|---|\n|---|---|---|---|\n"
+                         f"| 2026-08-14 | m | pass | {word} |")  # fmt: skip
+    assert found.stated("effort") is None
+    assert found.stated("model") == "m"
+
+
 def test_older_tables_footnotes_and_escaped_pipes() -> None:
     first, second = read_rows(OLD)
     assert (first.cells["outcome"], first.stated("outcome")) == ("fail@M01 [^1]", "fail@M01")

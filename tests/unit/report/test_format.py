@@ -34,7 +34,7 @@ def test_rounding_is_half_up_on_the_digits_seen(value: float, places: int, text:
 
 @given(st.integers(min_value=0, max_value=10**12))
 def test_counts_never_show_a_thousand_k(value: int) -> None:
-    assert not fmt.count(value).startswith("1000.")
+    assert fmt.count(value) != "1000.0k"
 
 
 @pytest.mark.parametrize("moment", ["2026-09-17T04:03:29.100Z", "2026-09-17 04:03"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,9 @@ from runner.events.identity import identify_run
 from runner.events.segments import of_run
 from runner.gateway.totals import read_ledger
 from runner.prices import Price
+from runner.report.arms import by_arm
 from runner.report.detail import write_detail
+from runner.report.record import record_of
 from runner.report.row import row
 from runner.schema.cell import Cell
 from runner.schema.layers import ProcessSettings
@@ -18,10 +21,12 @@ from runner.schema.run import RunLock, RunResult
 from runner.schema.score import Composite
 from runner.scoring.cost import measure_cost
 from runner.scoring.process import look_at, measure_process
+from runner.store.files import write_record
+from runner.store.rundir import RunDir
 from tests.support.stored_run import stored_run
 
 
-def ended(folder: Path, effort: str) -> tuple[RunLock, RunResult, str]:
+def ended(folder: Path, effort: str, **pins: Any) -> tuple[RunLock, RunResult, str]:
     """Lock, result and detail of a run of which the agent's log and the wire are stored."""
     run = stored_run(folder, "pi", "effort_max", effort=effort)
     lock = run.lock()
@@ -35,6 +40,7 @@ def ended(folder: Path, effort: str) -> tuple[RunLock, RunResult, str]:
     )  # fmt: skip
     process = measure_process(look_at(segments, ProcessSettings()), 1, 1, 1, None)
     scores = [process, measure_cost(ledger, lambda *_: Price(None, "no list"))]
+    lock = lock.model_copy(update=pins)
     return lock, result, write_detail(lock, result, scores, {})
 
 
@@ -55,11 +61,24 @@ def test_the_detail_says_where_every_figure_comes_from(tmp_path: Path) -> None:
     assert "| churn_snapshots | - | no snapshots were taken |" in detail
 
 
-def test_the_detail_says_what_was_pinned_and_what_a_server_of_ones_own_said(tmp_path: Path) -> None:
-    lock, result, detail = ended(tmp_path, "high")
-    for word in ("set by the gateway", "own server said"):
-        assert word not in detail
-    server = {"server": "llama.cpp", "context": 4096, "quantization": None}
-    told = write_detail(lock.model_copy(update={"pinned": {"top_p": 1}, "server": server}), result, [], {})
-    assert '- set by the gateway in every request: `{"top_p":1}`\n' in told
-    assert "- the model's own server said: server llama.cpp, context 4096\n" in told
+def test_what_the_gateway_set_and_what_the_server_said_stand_in_the_detail(tmp_path: Path) -> None:
+    server = {"server": "Ollama", "version": None, "context": 4096}
+    _, _, detail = ended(tmp_path / "a", "high", pinned={"seed": 1}, server=server)
+    assert '- set by the gateway in every request: `{"seed":1}`' in detail
+    assert "- the model's own server said: server Ollama, context 4096\n" in detail
+    _, _, silent = ended(tmp_path / "b", "high")
+    assert "set by the gateway" not in silent
+    assert "own server said" not in silent
+
+
+def test_the_history_knows_an_arm_by_what_was_sent(tmp_path: Path) -> None:
+    """The agent makes ``high`` and ``max`` one level: their rows are of one arm."""
+    rows = []
+    for effort in ("high", "max"):
+        _, result, _ = ended(tmp_path / effort, effort)
+        run = RunDir(tmp_path / effort / "r")
+        write_record(run.result_file, result)
+        run.seal()
+        rows.append(record_of(run, ["effort"]))
+    assert rows[0].arm_id != rows[1].arm_id
+    assert [len(arm) for arm in by_arm(rows)] == [2]

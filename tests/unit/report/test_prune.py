@@ -9,8 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import runner
+from runner.cli.main import app
 from runner.report.prune import prune_scratch
 
 OLD = time.time() - 3 * 86_400
@@ -33,11 +35,11 @@ def test_only_old_folders_of_ours_go(scratch: Path) -> None:
     left = made(scratch / "bench-validate-a1_b2c3d")
     fresh, named = scratch / "bench-score-a1_b2c3d", made(scratch / "bench-results")
     fresh.mkdir()
-    file, longer = scratch / "bench-score-a1_b2c3e", made(scratch / "bench-validate-a1_b2c3d.kept")
+    link, file = scratch / "bench-host-a1_b2c3d", scratch / "bench-note-a1_b2c3d"
+    longer = made(scratch / "bench-validate-a1_b2c3d.kept")
+    link.symlink_to(named)
     file.touch()
     os.utime(file, (OLD, OLD))
-    link = scratch / "bench-host-a1_b2c3d"
-    link.symlink_to(named)
     assert prune_scratch(days=2, dry_run=True) == [left]
     assert left.exists()
     assert prune_scratch(days=4, dry_run=False) == []
@@ -62,3 +64,16 @@ def test_all_that_the_runner_makes_there_goes(scratch: Path) -> None:
 def test_the_folder_of_another_user_stays(scratch: Path) -> None:
     os.chown(made(scratch / "bench-score-a1_b2c3d"), 1000, 1000)
     assert prune_scratch(days=1, dry_run=False) == []
+
+
+@pytest.mark.parametrize("name", ["bench-score-a1_b2c3d", "opencode-db-a1_b2c3d", "bgw-a1_b2c3d"])
+def test_the_command_says_what_goes(scratch: Path, name: str) -> None:
+    left = made(scratch / name)
+    index = scratch / "index.md"
+    index.write_text("---\nbenchmarks:\n- {id: calc, source_repo: ., baseline: '0000000', plan: p, scope_allowlist: [],"
+                     " commands: {ci: {argv: ['true']}}}\n---\n")  # fmt: skip
+    argv = ["prune", "--registry", str(index), "--days", "0"]
+    said = CliRunner().invoke(app, [*argv, "--dry-run"]).stdout.replace("\n", " ")
+    assert said == f"would remove {left} 1 folders would go "
+    assert CliRunner().invoke(app, argv).exit_code == 0
+    assert not left.exists()

@@ -36,6 +36,11 @@ def test_a_run_that_did_not_pass_has_no_score_whatever_was_computed(outcome: str
     assert row(scored(outcome, Cell.none("x")), report="r", series="s")["diff"] == "3"  # its footprint stays
 
 
+def test_a_row_is_dated_to_the_minute() -> None:
+    found = scored("pass", Cell.none("x")).model_copy(update={"started_at": "2026-08-14T18:39:59.999Z"})
+    assert row(found, report="r", series="s")["date"] == "2026-08-14 18:39"
+
+
 def test_pending_is_not_the_same_as_not_measured() -> None:
     assert cells(scored("pass", Cell.none("pending: no reviewer has graded it yet")))[2] == "pending"
     assert cells(scored("pass", Cell.none("1 of 2 reviews are valid")))[2] == "-"

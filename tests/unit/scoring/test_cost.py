@@ -55,3 +55,31 @@ def test_free_is_zero_and_unknown_is_not() -> None:
     assert none.reason == "no model was asked"
     unlisted = measure_cost([asked(price_usd=0.02, price_source="provider")], lambda *_: Price(None, "not listed"))
     assert (unlisted.figures["cost_usd"].value, unlisted.figures["without_cache_usd"].reason) == (0.02, "not listed")
+
+
+def test_each_request_is_priced_by_its_own_day() -> None:
+    usage = Usage(uncached_input=1_000_000, output=0)
+    days = ("2025-05-01", "2025-07-01")  # between them o3 became cheaper
+    asked = [line(1, "answered", model_served="o3", usage=usage, price_usd=0.0, price_source="provider",
+                  time=f"{day}T00:00:00.000Z") for day in days]  # fmt: skip
+    found = measure_cost(asked, lambda model, usage, at: price(model, usage, at, catalogue="openai"))
+    assert found.figures["list_usd"].value == 10.0 + 2.0
+
+
+def test_only_what_the_contestants_agent_asked_a_model_costs() -> None:
+    mine = asked(price_usd=0.02, price_source="provider")
+    others = [asked(price_usd=1.0, price_source="provider", ours=True), line(3, "answered", protocol="egress"),
+              line(4, "answered", usage=None, price_usd=0.0, price_source="nothing answered")]  # fmt: skip
+    assert measure_cost([mine, *others], by_list).figures == measure_cost([mine], by_list).figures
+
+
+def test_an_answer_without_its_tokens_is_said_to_be_silent() -> None:
+    score = measure_cost([asked(price_usd=0.02), asked(price_usd=0.02).model_copy(update={"usage": None})], by_list)
+    assert score.figures["output"].source == "ledger, 1 answers silent"
+    assert score.figures["list_usd"].reason == "a request without usage: unknown"
+
+
+def test_the_model_that_answered_is_priced_or_else_the_one_asked() -> None:
+    served = asked(price_usd=0.02, model_asked="never-heard-of")
+    nameless = served.model_copy(update={"model_served": None, "model_asked": "claude-sonnet-4-5"})
+    assert values(served)["list_usd"] == values(nameless)["list_usd"] == pytest.approx(0.01665)

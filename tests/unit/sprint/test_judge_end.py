@@ -10,9 +10,10 @@ from typing import Any, cast
 import pytest
 
 from runner.sandbox.box import ExecResult
+from runner.schema.entry import Limits
 from runner.schema.ledger import LedgerTotals
 from runner.sprint.agent import judge_end
-from runner.sprint.worker import Task
+from runner.sprint.worker import Task, time_for
 
 
 def task(stopped: bool = False) -> Task:
@@ -69,8 +70,17 @@ def test_an_agent_that_was_never_heard_is_told_why(totals: dict[str, Any], words
     assert (work.cause, words in work.detail) == ("rig", True)
 
 
-def test_the_limit_that_ended_it_is_named() -> None:
-    done = ended(None, timed_out=True)
-    for limit in ("attempt_wall_s", "run_wall_s"):
-        work = judge_end(done, LedgerTotals(answered=2), replace(task(), limit=limit), "", spoke=True)
-        assert work.detail == f"stopped after 60 s ({limit})"
+@pytest.mark.parametrize(
+    ("left_s", "words"),
+    [
+        (100.0, "stopped after 60 s (attempt_wall_s)"),
+        (60.0, "stopped after 60 s (attempt_wall_s)"),
+        (59.0, "stopped after 59 s (run_wall_s)"),
+    ],
+)
+@pytest.mark.parametrize(("totals", "more"), [({"answered": 2}, ""), ({"abandoned": 1}, ", an answer under way")])
+def test_the_limit_that_ended_it_is_named(left_s: float, words: str, totals: dict[str, Any], more: str) -> None:
+    wall_s, limit = time_for(Limits(attempt_wall_s=60), left_s)
+    late = replace(task(), wall_s=wall_s, limit=limit)
+    work = judge_end(ended(None, timed_out=True), LedgerTotals(**totals), late, "", spoke=True)
+    assert (work.ended, work.detail) == ("timeout", words + more)

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from runner.lab.check import Check, CheckResult
 from runner.validate.baseline import prove_baseline_claims
 from tests.unit.validate.conftest import Opened
 
@@ -61,3 +62,21 @@ def test_a_reference_that_does_not_apply_is_said_elsewhere(home: Path, opened: O
     bench = replace(opened(), reference=None)
     (home / "reference" / "M01.patch").write_text("no patch")
     assert [claim.id for claim in prove_baseline_claims(bench) if claim.id.startswith("verify")] == ["verify-M01"]
+
+
+def test_a_counted_case_that_the_baseline_passes_is_named(home: Path, opened: Opened) -> None:
+    """The criterion fails, and the sentence must not say that it passes."""
+    index = home / "index.md"
+    criterion = "{dir: etalon, report: /out/c.xml, counted: [one, two], command: {argv: [judge], oracle: true}}"
+    index.write_text(index.read_text().replace("  flawed: flawed\n", f"  flawed: flawed\n  criterion: {criterion}\n"))
+    bench = opened()
+    report = b'<testsuite><testcase name="one"><failure/></testcase><testcase name="two"/></testsuite>'
+
+    def place(check: Check) -> CheckResult:
+        if check.oracle_dir is None:
+            return bench.place(check)
+        return CheckResult(1, False, False, 0.1, b"", b"", report=report)
+
+    (claim,) = [c for c in prove_baseline_claims(replace(bench, place=place)) if c.id == "criterion"]
+    assert not claim.ok
+    assert claim.sentence == "the baseline does not fail two, which is counted, in repeat 1"

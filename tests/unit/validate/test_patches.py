@@ -33,7 +33,7 @@ def test_nothing_is_red_where_nothing_is_spoilt(opened: Opened) -> None:
     found = prove_patches(opened(), 1)
     assert [c.id for c in found.claims if not c.ok] == []
     assert {c.id for c in found.claims} == {
-        "apply", "disjoint", "controls", "probes", "faults", "held-out", "own-probe"
+        "lists", "apply", "disjoint", "controls", "probes", "faults", "held-out", "own-probe"
     }  # fmt: skip
     assert found.matrix["sub-plus"] == ["sub.txtar"]
 
@@ -212,3 +212,37 @@ def test_a_full_disk_is_no_claim_about_a_patch(opened: Opened, tmp_path: Path) -
         os.truncate(disk / "rest", os.path.getsize(disk / "rest") - (4 << 10))
         with pytest.raises(DiskFull, match=r"git apply found no space left"):
             apply_patch(mirror, bench.baseline, patch, "sub-plus")
+
+
+def test_a_patch_of_the_case_runner_is_no_fault_of_the_program(home: Path, opened: Opened) -> None:
+    """It would be noticed by every case that it names, and say nothing of any of them."""
+    patch = home / "faults" / "sub-plus.patch"
+    first = (MINI / "program" / "tools" / "run_cases.py").read_text().splitlines()[0]
+    patch.write_text(f"--- a/tools/run_cases.py\n+++ b/tools/run_cases.py\n@@ -1,2 +1,3 @@\n {first}\n+# edited\n \n")
+    said = red(opened)["apply"]
+    assert "faults: sub-plus changes tools/run_cases.py, which belongs to the checks and not to the program" in said
+
+
+def test_a_patch_of_several_files_is_no_single_fault(home: Path, opened: Opened) -> None:
+    patch = home / "faults" / "sub-plus.patch"
+    patch.write_text(patch.read_text() + "--- /dev/null\n+++ b/src/more.py\n@@ -0,0 +1 @@\n+MORE = 1\n")
+    assert "faults: sub-plus changes src/calc.py, src/more.py" in red(opened)["apply"]
+
+
+def test_what_is_counted_is_named_once(home: Path, opened: Opened) -> None:
+    index, probes = home / "index.md", home / "probes" / "manifest.yaml"
+    text = index.read_text().replace("refuse.txtar, sub.txtar]", "refuse.txtar, sub.txtar, add.txtar]")
+    index.write_text(text.replace("gap_cases: [refuse.txtar]", "gap_cases: [refuse.txtar, nobody.txtar]"))
+    probes.write_text(probes.read_text().replace("[add.txtar]", "[add.txtar, add.txtar]"))
+    said = red(opened)
+    assert said["lists"] == "etalon_cases names add.txtar 2 times; nobody.txtar of gap_cases is no etalon case"
+    assert "names add.txtar twice" in said["probes"]
+
+
+def test_sets_that_nothing_runs(home: Path, opened: Opened) -> None:
+    index = home / "index.md"
+    lines = [line for line in index.read_text().splitlines() if not line.startswith("  mutations:")]
+    index.write_text("\n".join(lines))
+    said = red(opened)["lists"]
+    assert "etalon_dir is named, but no 'mutations' that would run it" in said
+    assert "held_out_dir is named, but no 'mutations' that would run it" in said

@@ -13,13 +13,13 @@ import pytest
 
 from runner.errors import Interrupted, RigError
 from runner.lab.check import Check, CheckResult
-from runner.registry.manifests import solutions
 from runner.schema.certificate import Claim
 from runner.schema.entry import Command
 from runner.validate import certify as proof
 from runner.validate.determinism import prove_determinism
 from runner.validate.memo import Memo
 from runner.validate.solutions import prove_reference, prove_solutions
+from runner.validate.watch import Watch
 from tests.unit.validate.conftest import Opened
 
 WAIT_S = 10
@@ -44,7 +44,8 @@ def test_all_groups_begin_at_once_and_each_is_told_as_soon_as_it_ends(opened: Op
 
         return prove
 
-    claims = proof._side_by_side(opened(), [group(name) for name in "012345678"], lambda one: told.set())
+    groups = {name: group(name) for name in "012345678"}
+    claims = proof._side_by_side(opened(), groups, lambda one: told.set(), Watch())
     assert [one.id for one in claims] == list("012345678")
 
 
@@ -60,7 +61,7 @@ def test_the_first_error_ends_the_other_groups(opened: Opened) -> None:
         raise Interrupted("the run was stopped")
 
     with pytest.raises(RigError, match="no engine"):
-        proof._side_by_side(bench, [works, breaks, works], lambda one: None)
+        proof._side_by_side(bench, {"a": works, "b": breaks, "c": works}, lambda one: None, Watch())
     assert told == [True, True]
 
 
@@ -88,22 +89,23 @@ def test_a_criterion_stands_in_a_row_of_its_own(
                     assert waiting.wait(WAIT_S)
             return PASSED
 
-    def groups(bench: Any, *rest: object) -> list[proof.Group]:
+    def groups(bench: Any, *rest: object) -> dict[str, proof.Group]:
         hidden = Check(bench.baseline, Command(argv=["true"]), oracle_dir=tmp_path)
-        checks = (hidden, replace(hidden, oracle_dir=None))
-        return [lambda check=check: claim(bench.place(check).why()) for check in checks]  # type: ignore[misc]
+        checks = {"hidden": hidden, "open": replace(hidden, oracle_dir=None)}
+        return {name: lambda check=check: claim(bench.place(check).why()) for name, check in checks.items()}  # type: ignore[misc]
 
     monkeypatch.setattr(proof, "Bays", Row)
     monkeypatch.setattr(proof, "_groups", groups)
     monkeypatch.setattr(proof, "prove_determinism", lambda bench, seed: [])
     bench = opened()
-    told = [one.id for one in proof.certify(bench.kit, bench.announce, lambda one: None).claims]
+    told = [one.id for one in proof.certify(bench.kit, Watch(), lambda one: None).claims]
     assert told == ["files", "exit 0", "exit 0"]
 
 
 def test_all_solutions_begin_at_once(home: Path, opened: Opened) -> None:
     manifest = home / "flawed" / "manifest.yaml"
-    manifest.write_text("solutions:\n" + "".join(f"- {{id: nop-{n}, about: x, patches: []}}\n" for n in range(9)))
+    line = "- {id: nop-%d, about: x, patches: [], expect: {gates: {scope: true}}}\n"
+    manifest.write_text("solutions:\n" + "".join(line % n for n in range(9)))
     together = threading.Barrier(9, timeout=WAIT_S)
 
     def begun(line: str) -> None:
@@ -111,8 +113,7 @@ def test_all_solutions_begin_at_once(home: Path, opened: Opened) -> None:
             together.wait()
 
     bench = replace(opened(), announce=begun)
-    listed = solutions(bench.kit.benchmark, "flawed")
-    assert [one.ok for one in prove_solutions(bench, "flawed", listed, home / "flawed")] == [True] * 9
+    assert [one.ok for one in prove_solutions(bench, "flawed", "flawed")] == [True] * 9
 
 
 def test_what_a_gate_has_judged_is_repeated_once_less(home: Path, opened: Opened) -> None:
