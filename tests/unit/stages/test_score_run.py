@@ -299,6 +299,8 @@ def test_process_says_what_the_agents_own_log_says(registry: Path, folder: Path,
     )  # fmt: skip
     names = {"pi-old": "pi", "claude": "claude-code", "mini": "mini-swe-agent", "mini-responses": "mini-swe-agent"}
     assert found["run"]["schemas"] == [names.get(agent, agent)]
+    date = found["run"]["date"]
+    assert date is None or (len(date), date[10]) == (len("2026-09-17 04:03"), " ")
 
 
 def test_a_rollout_alone_cannot_say_that_nothing_was_asked_again(registry: Path) -> None:

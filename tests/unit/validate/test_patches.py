@@ -107,9 +107,9 @@ def test_two_patches_of_one_name_are_one_too_many() -> None:
 def test_a_set_that_is_not_named_is_not_spoken_of(home: Path, opened: Opened) -> None:
     index = home / "index.md"
     index.write_text(index.read_text().replace("  held_out_dir: held-out\n", ""))
-    assert {c.id for c in prove_patches(opened(), 1).claims} == {
-        "apply", "disjoint", "controls", "probes", "faults", "own-probe"
-    }  # fmt: skip
+    said = {c.id for c in prove_patches(opened(), 1).claims}
+    assert said >= {"apply", "probes", "faults"}
+    assert "held-out" not in said
 
 
 @pytest.mark.parametrize(
