@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from runner.cli import prove
-from runner.errors import BuildError
+from runner.cli.main import app
+from runner.errors import BuildError, UsageError
 from runner.lab.kit import Kit
 from runner.lab.onhost import NoEngine
 from runner.registry.benchmark import Benchmark, load_benchmark
@@ -51,11 +53,10 @@ def test_every_group_is_announced_and_over_when_its_claims_stand(home: Path, ope
     groups = _groups(bench, 1, {}, {})
     assert list(groups) == ["commands", "baseline", "patches", "graded", "flawed", "reference", "saboteur", "leaks"]
     watch = Watch()
-    few = {name: groups[name] for name in ("baseline", "flawed")}
-    for name in few:
-        watch.expect(name)
-    assert _side_by_side(bench, few, lambda claim: None, watch)
-    assert "2 of 2 groups," in watch.line()
+    watch.expect("baseline")
+    watch.expect("flawed")
+    assert _side_by_side(bench, {"baseline": groups["baseline"]}, lambda claim: None, watch)
+    assert "1 of 2 groups, 0 of 0+ checks; now flawed" in watch.line()
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -95,3 +96,15 @@ def test_what_a_build_that_failed_has_printed_is_to_be_read(
     with pytest.raises(BuildError):
         proof._kit(load_benchmark(home / "index.md", "mini"))
     assert out.getvalue() == "E: Unable to locate package nodejs\n"
+
+
+def test_a_typo_in_the_last_name_is_known_before_the_first_is_proven(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect() -> None:
+        raise AssertionError("an engine was asked")
+
+    monkeypatch.setattr(prove, "connect", connect)
+    done = CliRunner().invoke(app, ["validate", "mini", "mimi", "--registry", str(home / "index.md")])
+    assert isinstance(done.exception, UsageError)
+    assert "has no benchmark 'mimi'" in str(done.exception)
