@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -14,9 +15,10 @@ from typing import Self
 from rich.console import Console
 from rich.text import Text
 
+from runner.errors import BuildError
 from runner.lab.kit import Kit
 from runner.lab.prepare import prepare_kit
-from runner.registry.benchmark import load_benchmark
+from runner.registry.benchmark import Benchmark, load_benchmark
 from runner.registry.frozen import freeze
 from runner.report.format import duration
 from runner.sandbox.engine import connect
@@ -77,14 +79,31 @@ class Proof:
         benchmark = load_benchmark(self._registry, self._name)
         with self._status, _now_and_then(self._hint):
             sweep(self._engine)
-            kit = prepare_kit(self._engine, benchmark, self._watch.say)
-            self._watch.say("")
+            kit = self._kit(benchmark)
             previous = {n: signal.signal(n, _stopper(kit.cancel.set)) for n in (signal.SIGINT, signal.SIGTERM)}
             try:
                 yield kit
             finally:
                 for number, handler in previous.items():
                     signal.signal(number, handler)
+
+    def _kit(self, benchmark: Benchmark) -> Kit:
+        """The images. What a build prints is passed on where there is no terminal; on one, its end where it fails."""
+        tail: deque[str] = deque(maxlen=20)
+
+        def log(line: str) -> None:
+            self._watch.say(line)
+            if line.strip():
+                tail.append(line.rstrip()) if self._console.is_terminal else self._say(line.rstrip())
+
+        try:
+            kit = prepare_kit(self._engine, benchmark, log)
+        except BuildError:
+            for line in tail:
+                self._say(line)
+            raise
+        self._watch.say("")
+        return kit
 
     def print_result(self, *, matrix: bool) -> None:
         certificate = self._certificate

@@ -26,7 +26,11 @@ def validate(
     """Prove every claim a benchmark makes; exit code 0: proven, 4: at least one claim is broken (a line for each)."""
     from runner.cli.output import print_document
     from runner.cli.prove import Proof
+    from runner.registry.benchmark import load_benchmark
 
+    benchmark = list(dict.fromkeys(benchmark))
+    for name in benchmark:  # a typo in the last one is known before minutes are spent on the first
+        load_benchmark(registry, name)
     if reliability:
         measured = []
         for name in benchmark:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.errors import ConfigError
-from runner.registry.carry import read_carried
+from runner.registry.carry import check_variables, read_carried
 from runner.registry.load import pick, read_entries
 from runner.registry.milestones import plan_milestones
 from runner.schema.base import digest
@@ -90,6 +90,9 @@ def load_benchmark(index: Path, benchmark: str, source: Path | None = None) -> B
         for found in _walk(path):
             files[Path(os.path.relpath(found, home)).as_posix()] = file_hash(found)
     carried = read_carried(source, entry.carry)
+    check_variables(entry.environment)
+    for command in entry.commands.values():
+        check_variables(command.env)
     files |= {f"carry:{name}": hashlib.sha256(content).hexdigest() for name, content in carried.items()}
     return Benchmark(
         carried=carried,

@@ -43,6 +43,16 @@ def read_carried(source: Path, names: Sequence[str], env: Mapping[str, str] | No
     return found
 
 
+def check_variables(variables: Mapping[str, str], env: Mapping[str, str] | None = None) -> None:
+    """Raises ConfigError for a variable of the entry that holds what looks like a secret (the value is never shown)."""
+    for name, value in variables.items():
+        kind = _secret_in(value.encode("utf-8", "surrogateescape"), os.environ if env is None else env)
+        if kind:
+            raise ConfigError(
+                f"environment: {name} seems to hold {kind}", "a contestant can read every variable: take it out"
+            )
+
+
 def _secret_in(content: bytes, env: Mapping[str, str]) -> str | None:
     for kind, pattern in _SECRETS.items():
         if re.search(pattern, content):

@@ -56,10 +56,12 @@ def put(box: Box, files: Files, target: str, *, user: str | None = None) -> None
 
 
 def read_tree(directory: Path) -> dict[str, bytes | tuple[bytes, int]]:
-    """Every regular file below a directory of the host's own, by relative path. Raises RigError on anything else."""
+    """Every regular file below a directory of the host's own, by relative path, but for what Python compiled there: no
+    hash of the registry holds that in place. Raises RigError on anything else.
+    """
     files: dict[str, bytes | tuple[bytes, int]] = {}
     for folder, folders, names in os.walk(directory):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
         for name in sorted(names):
             path = Path(folder) / name
             mode = path.lstat().st_mode

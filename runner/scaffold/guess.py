@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
+from runner.registry.testnames import TEST_FOLDERS, is_test
 from runner.scaffold.read import Source
 
 Language = Literal["python", "node", "other"]
@@ -26,7 +27,6 @@ _DECLARED_PYTHON = re.compile(r"pyproject\.toml|setup\.(py|cfg)|[\w./-]*requirem
 _DECLARES_PYTEST = re.compile(r"pyproject\.toml|setup\.cfg|tox\.ini|Makefile|.*requirements.*\.txt")
 _CODE = {"python": (".py",), "node": (".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx")}
 _SOURCE_FOLDERS = ("src", "lib", "cmd", "app", "internal", "pkg")
-_TEST_FOLDERS = ("tests", "test", "testing", "spec", "__tests__")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def guess(source: Source) -> Guess:
     """Look at names, and at the few files that declare things; nothing of the repository is run."""
     names = sorted(source.files)
     language = _language(names)
-    tests = next((t for t in _TEST_FOLDERS if _below(names, t)), None)
+    tests = next((t for t in TEST_FOLDERS if _below(names, t)), None)
     scripts = _scripts(source) if language == "node" else {}
     sources = _sources(names, language)
     plan, milestones = _plan(names)
@@ -72,17 +72,6 @@ def guess(source: Source) -> Guess:
         sql=[n for n in names if n.endswith(".sql")][:12],
         scripts=scripts,
     )
-
-
-def is_test(path: str) -> bool:
-    """Whether a path belongs to tests, by its name alone."""
-    parts = PurePosixPath(path).parts
-    name = parts[-1]
-    return (
-        any(p in _TEST_FOLDERS for p in parts[:-1])
-        or name.startswith("test_") or name == "conftest.py"
-        or re.search(r"(_test\.\w+|\.(test|spec)\.\w+)$", name) is not None
-    )  # fmt: skip
 
 
 def _language(names: list[str]) -> Language:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from runner.errors import ConfigError
-from runner.scaffold.guess import is_test
+from runner.registry.testnames import is_test
 
 # From operator to what it does to the program. One sensible replacement each: the library knows 200, most of which
 # (a sum that becomes an exclusive or) no test could miss.

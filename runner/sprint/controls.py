@@ -7,7 +7,7 @@ edits the CI configuration.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from runner.errors import ConfigError, RigError, UsageError
@@ -16,7 +16,10 @@ from runner.lab.check import CONTESTANT
 from runner.lab.tree import TREE
 from runner.registry.benchmark import Benchmark
 from runner.registry.globs import matches
+from runner.registry.testnames import is_test
+from runner.repo import TreeFile
 from runner.schema.cell import Cell
+from runner.schema.entry import Entry
 from runner.schema.run import RunLock
 from runner.sprint.worker import Door, Facts, Task, Work, Worker
 from runner.store.rundir import RunDir
@@ -64,8 +67,8 @@ class Saboteur:
 
     def work(self, task: Task) -> Work:
         entry = self._entry
-        doomed = [p for p in (entry.unit_file, entry.cases_dir) if p] + ["tests", "test"]
         baseline = task.mirror.tree("refs/heads/baseline")
+        doomed = tests_of(entry, baseline)
         config = [printable(f.path) for f in baseline if f.mode != "120000" and matches(entry.protected, f.path)]
         script = "\n".join(
             ["set -u"]
@@ -73,10 +76,18 @@ class Saboteur:
             + [f"test -f {q} && printf '\\n# always green\\n' >> {q}" for q in map(shlex.quote, config)]
             + ["printf 'all:\\n\\ttrue\\n' > always-green.mk", "true"]
         )
-        done = task.box.exec(["sh", "-c", script], timeout_s=60, user=CONTESTANT, cwd=TREE)
+        # By standard input: an argument has a length that many names do not fit into.
+        done = task.box.exec(["sh", "-s"], timeout_s=60, user=CONTESTANT, cwd=TREE, stdin=script.encode())
         if not done.ok:
             raise RigError(f"the saboteur could not work: {done.stderr.decode('utf-8', 'backslashreplace').strip()}")
         return Work("done")
+
+
+def tests_of(entry: Entry, tree: Sequence[TreeFile]) -> list[str]:
+    """What tests the program: the files that the entry names, and those that are called like tests."""
+    named = [path.rstrip("/") for path in (entry.unit_file, entry.cases_dir) if path]
+    paths = [printable(file.path) for file in tree]
+    return [p for p in paths if is_test(p) or any(p == n or p.startswith(f"{n}/") for n in named)]
 
 
 class Control:

@@ -18,6 +18,10 @@ def check_space(folder: Path, needed: int = NEEDED_BYTES) -> None:
     free = shutil.disk_usage(there).free
     if free < needed:
         raise DiskFull(
-            f"{there} has {free / 2**30:.1f} GiB left, a run needs {needed / 2**30:.0f} GiB",
+            f"{there} has {_size(free)} left, this needs {_size(needed)}",
             "free some: bench prune removes what is published, docker image prune what no tag names",
         )
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:.1f} GiB" if count >= 1 << 30 else f"{count / 2**20:.0f} MiB"

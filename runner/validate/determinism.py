@@ -47,7 +47,8 @@ def _judge(bench: Bench, check: Check) -> Judge:
 def _etalon(suite: Suite, program: str) -> Judge:
     def judge(repeat: int) -> str:
         result = suite.run(program, repeat=repeat)
-        return f"{result.ended} {','.join(result.failed)}".strip()
+        cases = "" if result.executed is None else f", {len(result.executed)} cases"  # a subset may be green as well
+        return f"{result.ended} {','.join(result.failed)}".strip() + cases
 
     return judge
 

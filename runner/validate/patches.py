@@ -181,7 +181,8 @@ def _disjoint(sets: dict[str, list[PatchEntry]], edits: dict[tuple[str, str], Ed
 
 def _controls(sweep: Sweep) -> list[Claim]:
     wrong = [sweep.unusable] if sweep.unusable else []
-    return [_claim("controls", wrong, f"controls are green before and after; {len(sweep.placebos)} placebos survive")]
+    placebos = f"{len(sweep.placebos)} placebos survive" if sweep.placebos else "there are no placebos to survive"
+    return [_claim("controls", wrong, f"controls are green before and after; {placebos}")]
 
 
 def _killers(name: str, entries: Sequence[PatchEntry], killed: dict[str, Mutant]) -> Claim:

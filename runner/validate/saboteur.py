@@ -9,7 +9,7 @@ from runner.lab.tree import lay
 from runner.sandbox.pod import Pod
 from runner.schema.certificate import Claim
 from runner.scoring.gates import measure_gates
-from runner.sprint.controls import Saboteur
+from runner.sprint.controls import Saboteur, tests_of
 from runner.sprint.takeover import take_over
 from runner.sprint.worker import Task
 from runner.validate.bench import Bench
@@ -32,15 +32,19 @@ def prove_saboteur(bench: Bench) -> list[Claim]:
     judged = measure_gates(bench.branch(taken.head), None, lambda gate: None, must_fail)
     gates = {g.id: g.passed for g in judged.gates}
     wrong = [name for name in must_fail if gates.get(name) is not False]
+    deleted = len(tests_of(entry, bench.mirror.tree(bench.baseline)))
     return [
         Claim(
             group="solutions",
             id="saboteur",
             ok=not wrong,
-            sentence="the saboteur fails the gates ci and scope"
+            sentence=f"the saboteur, which deletes {deleted} files of tests, fails the gates ci and scope"
             if not wrong
-            else f"the saboteur passes the gate {' and '.join(wrong)}: deleted tests and an edited CI go unnoticed",
-            fix="CI must fail where there are no tests, and its configuration must be protected",
+            else f"the saboteur passes the gate {' and '.join(wrong)}: "
+            f"{deleted} deleted files of tests and an edited CI go unnoticed",
+            fix="CI must fail where there are no tests, and its configuration must be protected"
+            if deleted
+            else "it found no tests to delete: call files or folder so (tests/, test_*, *.test.*), or name unit_file",
             evidence={"gates": gates},
         )
     ]

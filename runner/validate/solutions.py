@@ -179,9 +179,13 @@ def prove_reference(bench: Bench) -> list[Claim]:
         wrong.append(f"its code is {code.value if code else None}, not 100")
     if code is not None and code.excluded:
         wrong.append(f"not all that has a weight is measured: {code.excluded[0]}")
-    if landing.corpus and landing.corpus.corpus.unusable:
-        wrong.append(f"{landing.corpus.corpus.unusable} (case_reader: {entry.case_reader})")
-    return [_claim("solution", "reference", wrong, {"code": code.value if code else None, "outcome": landing.outcome})]
+    fix = _WHICH
+    if landing.corpus and (unusable := landing.corpus.corpus.unusable):
+        wrong.append(f"{unusable} (case_reader: {entry.case_reader})" if "no-tests" in unusable else unusable)
+        if "the frozen program: red" in unusable and entry.mutations and entry.mutations.target != "reference":
+            fix = f"tests of what is new cannot be green on the {entry.mutations.target}: say target: reference"
+    found: dict[str, object] = {"code": code.value if code else None, "outcome": landing.outcome}
+    return [_claim("solution", "reference", wrong, found, fix)]
 
 
 def _differences(expect: Expectation, landing: Landing) -> list[str]:

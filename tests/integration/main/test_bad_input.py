@@ -86,7 +86,7 @@ def small_disk(bench: Bench) -> Iterator[Path]:
 def test_a_full_disk_is_said_before_anything_starts(bench: Bench, small_disk: Path) -> None:
     done = bench.run("control/nop")
     assert done.code == 3
-    assert "GiB left" in said(done)
+    assert "MiB left, this needs 2.0 GiB" in said(done)
     assert bench.run_dirs() == []
 
 

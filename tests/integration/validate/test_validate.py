@@ -251,7 +251,9 @@ def test_a_saboteur_that_passes(engine: Engine, home: Path) -> None:
     change(home, commands=green, scope_allowlist=["**"])
     (claim,) = prove_saboteur(opened(engine, home))
     assert not claim.ok
-    assert claim.sentence == "the saboteur passes the gate scope and ci: deleted tests and an edited CI go unnoticed"
+    assert claim.sentence == (
+        "the saboteur passes the gate scope and ci: 1 deleted files of tests and an edited CI go unnoticed"
+    )
 
 
 def test_reliability_counts_a_flaky_gate_and_goes_on_where_it_was(home: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.errors import ConfigError
-from runner.registry.carry import read_carried
+from runner.registry.carry import check_variables, read_carried
 
 
 def test_a_marker_is_carried(tmp_path: Path) -> None:
@@ -40,3 +40,12 @@ def test_only_regular_files_below_the_source(tmp_path: Path, name: str) -> None:
     (source / "link").symlink_to("/etc/passwd")
     with pytest.raises(ConfigError, match="no regular file"):
         read_carried(source, [name], {})
+
+
+def test_a_secret_in_a_variable_is_refused_like_one_in_a_file() -> None:
+    """Contestants get the entry's variables."""
+    check_variables({"TZ": "UTC", "PYTHONHASHSEED": "0"}, {"API_KEY": "hunter2hunter2"})
+    for value in ("sk-" + "a" * 20, "see hunter2hunter2"):
+        with pytest.raises(ConfigError, match="environment: NOTE seems to hold") as refused:
+            check_variables({"NOTE": value}, {"API_KEY": "hunter2hunter2"})
+        assert value not in str(refused.value)

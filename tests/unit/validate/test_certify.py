@@ -132,3 +132,11 @@ def test_what_a_gate_has_judged_is_repeated_once_less(home: Path, opened: Opened
     once = seen[0]
     assert [one.ok for one in prove_determinism(bench, 1)] == [True]
     assert (seen[0], seen[2]) == (once, 3)
+
+
+def test_an_etalon_that_is_green_with_fewer_cases_now_and_then_is_flaky(opened: Opened) -> None:
+    fewer = replace(PASSED, report=b'<testsuite><testcase name="add.txtar"/></testsuite>')
+    bench = replace(opened(), place=lambda check: fewer if check.report and check.repeat == 1 else PASSED)
+    (one,) = prove_determinism(bench, 1)
+    assert not one.ok
+    assert one.sentence == "flaky, and so in quarantine: the etalon (green, 1 cases | green, 3 cases)"

@@ -36,3 +36,16 @@ def test_a_corpus_that_the_reader_does_not_know(home: Path, opened: Opened) -> N
     (claim,) = prove_reference(opened())
     assert not claim.ok
     assert "(case_reader: txtar)" in claim.sentence
+
+
+def test_tests_of_what_is_new_need_the_reference_as_their_program(home: Path, opened: Opened) -> None:
+    """The author's first proof, with the target as it was proposed: the fix must not send them looking elsewhere."""
+    patch, index = home / "reference" / "M01.patch", home / "index.md"
+    case = "--- /dev/null\n+++ b/cases/zero.txtar\n"
+    patch.write_text(f"{patch.read_text()}{case}@@ -0,0 +1,4 @@\n+-- cmd --\n+new 1 2\n+-- exit --\n+0\n")
+    index.write_text(index.read_text().replace("target: reference", "target: baseline"))
+    (claim,) = prove_reference(opened())
+    assert not claim.ok
+    assert "the corpus is not green on the frozen program: red (zero.txtar)" in claim.sentence
+    assert "case_reader" not in claim.sentence
+    assert claim.fix == "tests of what is new cannot be green on the baseline: say target: reference"
