@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from itertools import product
 from pathlib import Path
@@ -200,6 +201,24 @@ GIVEN: dict[str, Any] = {
     "cost": {"source": "openrouter", "total_cost_usd": 0.5, "tokens": TOKENS,
              "milestones": {"M01": {"ids": 1, "cost": 0.5, **TOKENS}}},
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verified", "outcome"), [({"M01": True, "M02": True}, "pass"), ({"M01": True, "M02": False}, "fail@M02")]
+)
+def test_what_a_given_document_says_of_the_verifies_decides_the_outcome(
+    clone: Clone, tmp_path: Path, verified: dict[str, bool], outcome: str
+) -> None:
+    """And a row without a log has the moment of its making for a date, to the minute."""
+    gate = {"pass": True, "statuses": {"M01-x": "done", "M02-y": "done"}, "facts": {"verified": verified}}
+    argv = []
+    for name in ("gates", "corpus", "mutations"):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"milestones": gate, "ci": {"pass": True}} if name == "gates" else GIVEN[name]))
+        argv += [f"--{name}-json", str(path)]
+    done = score(clone, "report", "--branch", "bench/good", *argv, "--dry-run", where=None)
+    assert re.match(r"\| \d{4}-\d\d-\d\d \d\d:\d\d \|", done.stdout)
+    assert [c.strip() for c in done.stdout.splitlines()[0].split("|")][6] == outcome
 
 
 @pytest.mark.parametrize("layer", GIVEN)
