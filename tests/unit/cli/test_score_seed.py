@@ -122,6 +122,7 @@ def test_an_empty_corpus_folds_to_forty_and_a_ratio_of_nothing_is_null(clone: Cl
     done = score(clone, "report", "--branch", "bench/nothing", "--dry-run")
     cells = [c.strip() for c in done.stdout.splitlines()[0].split("|")[1:-1]]
     assert (cells[5], cells[7]) == ("pass", "40.0")
+    assert "\nreview: null\n" in done.stdout
     assert "40 of 100 available weight" in done.stdout
 
 

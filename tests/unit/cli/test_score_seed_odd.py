@@ -209,14 +209,18 @@ GIVEN: dict[str, Any] = {
 def test_what_a_given_document_says_of_the_verifies_decides_the_outcome(
     clone: Clone, tmp_path: Path, verified: dict[str, bool], outcome: str
 ) -> None:
-    """And a row without a log has the moment of its making for a date, to the minute."""
+    """And with it whether grades count; a row without a log has the moment of its making for a date, to the minute."""
     gate = {"pass": True, "statuses": {"M01-x": "done", "M02-y": "done"}, "facts": {"verified": verified}}
     argv = []
     for name in ("gates", "corpus", "mutations"):
         path = tmp_path / f"{name}.json"
         path.write_text(json.dumps({"milestones": gate, "ci": {"pass": True}} if name == "gates" else GIVEN[name]))
         argv += [f"--{name}-json", str(path)]
+    reviews = [{"reviewer": name, "grades": GRADES} for name in ("a/x", "b/y")]
+    (tmp_path / "grades.json").write_text(json.dumps({"rubric": "shared", "reviews": reviews}))
+    argv += ["--review-json", str(tmp_path / "grades.json")]
     done = score(clone, "report", "--branch", "bench/good", *argv, "--dry-run", where=None)
+    assert f"\nreview: {'4.25' if outcome == 'pass' else 'null'}\n" in done.stdout
     assert re.match(r"\| \d{4}-\d\d-\d\d \d\d:\d\d \|", done.stdout)
     assert [c.strip() for c in done.stdout.splitlines()[0].split("|")][6] == outcome
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,3 +113,12 @@ def test_a_bare_clone_is_fine(make_repo: MakeRepo, index: Path, tmp_path: Path) 
 def test_no_place_for_a_registry(make_repo: MakeRepo, tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="there is no folder"):
         scaffold(tmp_path / "nowhere" / "index.md", "new-1", make_repo(PYTHON), "main")
+
+
+def test_a_tree_that_no_contestant_may_have_is_no_baseline_either(make_repo: MakeRepo, index: Path) -> None:
+    repo = make_repo(PYTHON)
+    empty = run_git(repo, "hash-object", "-w", "--stdin").strip()
+    names = "".join(f"100644 {empty}\tmany/{n}\n" for n in range(50_001))
+    subprocess.run(["git", "-C", str(repo), "update-index", "--index-info"], input=names, text=True, check=True)
+    run_git(repo, "commit", "-qm", "Many")
+    assert "is too large for a benchmark: the tree holds more than 50000 paths" in refused(index, "new-1", repo)

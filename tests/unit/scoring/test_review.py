@@ -163,8 +163,11 @@ def test_grades_given_elsewhere(tmp_path: Path) -> None:
         ([one, {**two, "grades": {**two["grades"], "correctness": 19}}], "less than or equal to 5"),
     ):
         file.write_text(json.dumps({"rubric": "the shared one", "reviews": reviews}))
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=said) as refused:
             read_given(ReviewImport, file)
+        assert refused.value.fix == "docs/reference/records.md shows the format"
+    with pytest.raises(ConfigError, match="cannot be read: No such file"):
+        read_given(ReviewImport, tmp_path / "no.json")
     own = ReviewImport.model_validate({"rubric": "x", "reviews": [one, {**two, "reviewer": "Wonder-9B"}]})
     with pytest.raises(ConfigError, match="is the contestant"):
         from_import(own, "r", ARM.label, PLACES)
