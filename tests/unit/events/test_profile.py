@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from runner.events.profile import Profile, profile, rebaselines
-from runner.events.segments import of_log
-from runner.harness.trace import Call, best_cycle, loops
+from runner.events.segments import Segment, of_log
+from runner.harness.trace import Call, Trace, best_cycle, loops
 from runner.schema.layers import ProcessSettings
 from tests.support.seedlog import Pi, log, stored
 
@@ -129,6 +129,52 @@ def test_authoring_by_the_update_flag_is_blind_in_the_first_version_only(tmp_pat
     assert blind(tmp_path, ("M01", pi)) == (1, 0)
 
 
-def test_without_patterns_nothing_is_measured(tmp_path: Path) -> None:
+def looked(said: str = "5 passed", *, agent: str | None = None) -> Pi:
+    return Pi().call("bash", LOOK, said, agent=agent)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "expected"),
+    [
+        ([looked().call("bash", UPDATE).call("bash", UPDATE)], (0, 1)),  # nobody looked at what the first one wrote
+        ([looked(), Pi().call("bash", UPDATE)], (0, 1)),  # what an attempt saw, the next one did not see
+        ([looked(agent="worker").call("bash", UPDATE)], (0, 1)),  # nor does an agent see what its helper saw
+        ([looked(agent="worker").call("bash", UPDATE, agent="worker")], (0, 0)),
+        ([looked().call("bash", LOOK, "2 failed").call("bash", UPDATE)], (0, 0)),  # what was green once was seen green
+        ([looked("1 failed" + "." * 300_000 + "5 passed").call("bash", UPDATE)], (0, 0)),  # of much, the end is read
+        ([looked("5 PASSED").call("bash", UPDATE)], (0, 0)),
+        ([Pi().call("bash", {"command": "other --txtar-update"})], (0, 0)),
+        ([Pi().call("note", UPDATE)], (0, 0)),  # a tool that runs nothing
+        ([Pi().call("local_shell", UPDATE)], (1, 1)),
+        ([Pi().call("bash", {"command": ["sh", "-c", UPDATE["command"]]})], (1, 1)),
+    ],
+)
+def test_what_makes_an_update_blind(tmp_path: Path, attempts: list[Pi], expected: tuple[int, int]) -> None:
+    assert blind(tmp_path, *((f"M{number}", pi) for number, pi in enumerate(attempts))) == expected
+
+
+def test_blind_updates_are_counted_by_milestone_of_all_updates_whoever_ran_them() -> None:
+    """A script of the model's runs its commands inside another call; the registry may name a shell of its own."""
+    own = SETTINGS.model_copy(update={"shell_tools": ["run"], "shell_input_key": "line"})
+
+    def attempt(label: str, tool: str, arguments: dict[str, str], *, nested: bool) -> Segment:
+        call = Call(file="f", line=1, id="c", tool=tool, arguments=arguments, nested=nested, output="5 passed")
+        return Segment(label, 1, "f", Trace("codex rollout", [call]))
+
+    found = rebaselines(
+        [
+            attempt("M01", "CommandExecution", LOOK, nested=True),
+            attempt("M02", "CommandExecution", UPDATE, nested=True),
+            Segment("M02", 2, "f", None, "cut"),
+            attempt("M03", "run", {"line": UPDATE["command"], "command": "ls"}, nested=False),
+        ],
+        own,
+    )
+    assert (found.updates, found.first.total(), found.second) == (2, 0, {"M02": 1, "M03": 1})
+
+
+@pytest.mark.parametrize("unnamed", ["rebaseline_pattern", "e2e_pattern"])
+def test_without_both_patterns_nothing_is_measured(tmp_path: Path, unnamed: str) -> None:
     segments = of_log(log(tmp_path / "x.ndjson", ("M01", Pi().call("bash", UPDATE).end().text)))
-    assert not rebaselines(segments, ProcessSettings()).measurable
+    found = rebaselines(segments, SETTINGS.model_copy(update={unnamed: None}))
+    assert (found.measurable, found.updates) == (False, 0)
