@@ -99,6 +99,23 @@ def test_the_document_of_a_branch_and_its_log(registry: Path) -> None:
     assert (totals["deaths"], totals["loops"], totals["blind_rebaselines"]) == (0, 0, 1)
 
 
+def test_blind_updates_stand_at_their_milestone_in_both_versions_or_are_unknown(registry: Path) -> None:
+    """A plan's milestones go by their ids, attempts in a published log by the name of the milestone's page."""
+    listed = "  milestones: [{id: M01, file: plan/milestones/M01-one/M01-one.md}]\n  process:\n"
+    registry.write_text(registry.read_text().replace("  process:\n", listed))
+    pi = Pi().call("bash", {"command": "make e2e"}, "1 failed").call("bash", {"command": "make e2e --update"})
+    logged = log(registry.parent / "logs" / "x.ndjson", ("M01-one", pi.end().text))
+
+    def blind() -> list[tuple[int | None, int | None]]:
+        found = document(registry, None, log=logged)
+        return [(one["blind_rebaselines"], one["blind_rebaselines_2"])
+                for one in (found["milestones"]["M01"], found["totals"])]  # fmt: skip
+
+    assert blind() == [(1, 0), (1, 0)]
+    registry.write_text(registry.read_text().replace("    rebaseline_pattern: --update\n", ""))
+    assert blind() == [(None, None), (None, None)]
+
+
 def test_without_a_branch_there_is_no_diff_and_no_ratio(registry: Path, tmp_path: Path) -> None:
     plan = tmp_path / "plan.ndjson"
     plan.write_text(stored("claude", "unknown_tool"))
