@@ -154,10 +154,37 @@ def test_the_preferred_protocol_is_spoken(wire: str, base: str, api: str) -> Non
     assert ("compat" in provider) is (wire == "chat")
 
 
+@pytest.mark.parametrize(
+    ("dialect", "own", "thinking"), [("generic", False, "openai"), ("openai", True, "openai"),
+                                     ("openrouter", False, "openrouter")],
+)  # fmt: skip
+def test_chats_habits_are_those_of_the_provider_and_not_of_the_gateways_address(
+    dialect: str, own: bool, thinking: str
+) -> None:
+    """Only OpenAI itself has stored answers, developers' words, and a limit that holds the thoughts as well."""
+    assert models(ask(protocols=["chat"], dialect=dialect))["compat"] == {
+        "supportsStore": own, "supportsDeveloperRole": own, "thinkingFormat": thinking,
+        "maxTokensField": "max_completion_tokens" if own else "max_tokens",
+        "supportsReasoningEffort": True, "supportsUsageInStreaming": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("window", "reserve", "recent"), [(8_192, 2_048, 4_096), (1_000_000, 16_384, 20_000)])
+def test_it_compacts_within_the_window(window: int, reserve: int, recent: int) -> None:
+    request = ask(context_window=window)
+    model = models(request)["models"][0]
+    assert (model["contextWindow"], model["maxTokens"]) == (window, 256)
+    assert models(request)["apiKey"] == "$BENCH_RUN_TOKEN"
+    settings = json.loads(Pi().prepare(request).files["/home/contestant/.pi/agent/settings.json"])
+    assert settings["compaction"] == {"reserveTokens": reserve, "keepRecentTokens": recent}
+
+
 def test_an_effort_that_was_not_asked_for_is_not_sent() -> None:
     assert models(ask("unknown"))["models"][0]["reasoning"] is False
-    model = models(ask("max"))["models"][0]
-    assert (model["reasoning"], model["thinkingLevelMap"]) == (True, {"max": "max"})
+    assert Pi().prepare(ask("unknown")).argv.count("off") == 1
+    for effort, level in (("max", "max"), ("none", "off")):  # its own word, and what goes on the wire for it
+        model = models(ask(effort))["models"][0]
+        assert (model["reasoning"], model["thinkingLevelMap"]) == (True, {level: effort})
 
 
 def test_an_effort_that_pi_lacks_is_refused() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -102,12 +104,101 @@ def test_an_effort_that_it_lacks_is_refused(name: str, words: set[str]) -> None:
 def test_the_first_protocol_that_both_know_is_spoken() -> None:
     made = plan("mini-swe-agent", protocols=["anthropic", "responses", "chat"])
     assert config(made, "run.yaml")["model"]["model_class"] == "litellm_response"
-    assert any(path.endswith("start.py") for path in made.argv)
+    assert made.argv[1] in made.files
     made = plan("mini-swe-agent", protocols=["anthropic", "chat", "responses"])
     assert config(made, "run.yaml")["model"]["model_class"] == "litellm"
     assert not any(path.endswith("start.py") for path in made.files)
     made = plan("opencode", protocols=["anthropic", "responses", "chat"])
     assert config(made, "opencode.json")["provider"]["bench"]["npm"] == "@ai-sdk/anthropic"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("pi", "-p --mode json --provider bench --model meta/x --thinking high "
+               "--session-dir /home/contestant/.bench/M01-1 --no-approve --no-mcp"),
+        ("claude-code", "-p --model meta/x --output-format stream-json --verbose --dangerously-skip-permissions "
+                        "--strict-mcp-config --no-chrome --effort high --autocompact 150000 "
+                        "--disallowedTools WebSearch WebFetch"),
+        ("codex", "exec --json --strict-config --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -"),
+        ("mini-swe-agent", "-c mini.yaml -c /home/contestant/.bench-mini/run.yaml "
+                           "-o /home/contestant/.bench/M01-1/traj.json"),
+        ("opencode", "run --format json --pure --auto --model bench/meta/x --title bench --variant bench-high"),
+    ],
+)  # fmt: skip
+def test_its_command_line_asks_no_question_and_says_where_the_log_goes(name: str, words: str) -> None:
+    made = plan(name, "high")
+    assert made.argv[1:] == words.split()
+    told = [word for word in words.split() if word.startswith("/home/contestant/.bench/")]
+    assert all(word == made.logs[0] or word.startswith(f"{made.logs[0]}/") for word in told)
+
+
+def holds(whole: Any, part: Any) -> bool:
+    """Whether all that ``part`` says stands in ``whole``, at the same places."""
+    if isinstance(part, dict):
+        return isinstance(whole, dict) and all(key in whole and holds(whole[key], part[key]) for key in part)
+    return bool(whole == part)
+
+
+CONFIGS = {"pi": "settings.json", "codex": "config.toml", "mini-swe-agent": "run.yaml", "opencode": "opencode.json"}
+OFF = {"enabled": False}
+SILENT = [
+    ("pi", {"PI_OFFLINE": "1", "PI_TELEMETRY": "0", "PI_SKIP_VERSION_CHECK": "1"},
+     {"enableInstallTelemetry": False, "enableAnalytics": False}),
+    ("claude-code", {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1",
+                     "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1"}, {}),
+    ("codex", {}, {"check_for_update_on_startup": False, "analytics": OFF, "feedback": OFF,
+                   "features": {"enable_request_compression": False, "plugins": False, "apps": False}}),
+    ("mini-swe-agent", {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False"}, {}),
+    ("opencode", {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+                  "OPENCODE_DISABLE_SHARE": "1"}, {"autoupdate": False, "share": "disabled"}),
+]  # fmt: skip
+QUIET = [
+    ("mini-swe-agent",
+     {"MSWEA_CONFIGURED": "true", "MSWEA_SILENT_STARTUP": "1", "MSWEA_COST_TRACKING": "ignore_errors"},
+     {"agent": {"mode": "yolo", "confirm_exit": False}}),
+    *((name, {"TERM": "dumb"}, {}) for name in ALL),
+]  # fmt: skip
+PATIENT = [  # a request is tried again in one place alone, and a slow model is waited for
+    ("pi", {}, {"httpIdleTimeoutMs": "disabled"}),
+    ("claude-code", {"CLAUDE_CODE_MAX_RETRIES": "5"}, {}),
+    ("codex", {}, {"model_providers": {"bench": {"stream_max_retries": 5, "stream_idle_timeout_ms": 3_600_000,
+                                                 "supports_websockets": False}}}),
+    ("mini-swe-agent", {"MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "5"},
+     {"model": {"model_kwargs": {"max_retries": 0}}, "environment": {"timeout": 600}}),
+]  # fmt: skip
+ADDRESSED = [
+    ("pi", {"PI_CODING_AGENT_DIR": "/home/contestant/.pi/agent"}, {}),
+    ("codex", {"CODEX_HOME": "/home/contestant/.codex"},
+     {"model_provider": "bench", "model_providers": {"bench": {"env_key": "BENCH_RUN_TOKEN"}},
+      "history": {"persistence": "none"}}),
+    ("mini-swe-agent", {"MSWEA_GLOBAL_CONFIG_DIR": "/home/contestant/.bench-mini",
+                        **dict.fromkeys(("OPENAI_API_BASE", "OPENAI_BASE_URL"), "http://127.0.0.1:4000/v1")},
+     {"model": {"model_name": "openai/meta/x"}}),
+]  # fmt: skip
+HOLDS = [  # 150,000 tokens, of which an answer has 256 at most
+    ("pi", {}, {"compaction": {"reserveTokens": 16_384, "keepRecentTokens": 20_000}}),
+    ("claude-code", {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": "256"}, {}),
+    ("codex", {}, {"model_context_window": 150_000, "model_auto_compact_token_limit": 135_000}),
+    ("mini-swe-agent", {}, {"model": {"model_kwargs": {"max_tokens": 256}}}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "env", "settings"), [*SILENT, *QUIET, *PATIENT, *ADDRESSED, *HOLDS])
+def test_what_it_is_told(name: str, env: dict[str, str], settings: dict[str, Any]) -> None:
+    made = plan(name, protocols=["chat", "responses", "anthropic"])
+    assert holds(made.env, env)
+    assert not settings or holds(config(made, CONFIGS[name]), settings)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_its_folders_are_there_before_it_starts_and_hold_what_it_writes(name: str) -> None:
+    """An agent that makes no folder for its log has it made by a file of ours."""
+    made = plan(name)
+    if name in ("mini-swe-agent", "opencode"):
+        assert made.files[f"{made.logs[0]}/.keep"] == b""
+    folder = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}.get(name)
+    assert folder is None or made.logs[0] in (f"{made.env[folder]}/sessions", f"{made.env[folder]}/projects")
 
 
 def test_nobody_lists_the_harnesses_in_vain() -> None:
@@ -159,6 +250,27 @@ def test_mini_swe_agent_sends_the_effort_as_the_provider_wants_it(dialect: str, 
     responses = config(plan("mini-swe-agent", "low", dialect=dialect, protocols=["responses"]), "run.yaml")["model"]
     assert responses["model_kwargs"]["extra_body"] == {"reasoning": {"effort": "low"}}
     assert "max_output_tokens" in responses["model_kwargs"]
+
+
+def test_mini_swe_agent_gives_back_no_field_that_nobody_sent(tmp_path: Path) -> None:
+    """What starts it on the Responses protocol, over a package that stands in for the agent's own."""
+    fields = {"type": "message", "status": None, "content": [{"text": "hm", "logprobs": None, "n": 0}]}
+    package = {
+        "models/litellm_response_model.py": "class LitellmResponseModel:\n"
+        "    def _prepare_messages_for_api(self, messages):\n        return messages\n",
+        "run/mini.py": "import json\nfrom minisweagent.models.litellm_response_model import *\n"
+        "def app(prog_name):\n"
+        f"    print(prog_name, json.dumps(LitellmResponseModel()._prepare_messages_for_api([{fields!r}, 'x'])))\n",
+    }  # fmt: skip
+    for name, code in package.items():
+        (tmp_path / "minisweagent" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "minisweagent" / name).write_text(code)
+    made = plan("mini-swe-agent", protocols=["responses"])
+    start = tmp_path / "start.py"
+    start.write_bytes(made.files[made.argv[1]])
+    said = subprocess.run([sys.executable, start], capture_output=True, text=True, check=True).stdout
+    name, _, sent = said.partition(" ")
+    assert (name, json.loads(sent)) == ("mini", [{"type": "message", "content": [{"text": "hm", "n": 0}]}, "x"])
 
 
 @pytest.mark.parametrize(
