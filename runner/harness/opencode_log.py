@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.gateway.overflow import overflows
-from runner.harness.jsonl import Row, count, first_of_each, items, mapping, rows, sessions, text
+from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.opencode import VARIANT
 from runner.harness.opencode_db import database_rows
 from runner.harness.reading import identify, must_know, summarise
@@ -201,7 +201,7 @@ class _Reader:
             self._parts.setdefault(ident, []).append((row, part))
 
     def finish(self) -> Trace:
-        for row, session, data in self._messages:
+        for row, session, data in sorted(self._messages, key=_created):
             if self._is_copy(session, data):
                 continue
             stream = session if session in self._parents else ""
@@ -306,6 +306,11 @@ class _Reader:
                  arguments=given, malformed=malformed, failed=failed, refused=failed or malformed is not None,
                  output=said, ended=end, duration_ms=since_ms(start, end), answered=status in ("completed", "error"))
         )  # fmt: skip
+
+
+def _created(message: tuple[Row, str, dict[str, Any]]) -> float:
+    """When it was said, in Unix milliseconds: stores are read by their names, and what was said last is the end."""
+    return amount(mapping(message[2].get("time")).get("created")) or 0.0
 
 
 def _level(variant: Any) -> str | None:

@@ -282,13 +282,15 @@ class _Reader:
         if call is None:
             return
         self._told.add((id(call), way))
+        if (took := amount(data.get("durationMs"))) is not None:
+            call.duration_ms = took  # by its own clock
         if call.answered and call.ended:
             return
         call.output = "".join(text(part.get("text")) or "" for part in items(content))
         call.answered, call.ended = True, at
         call.refused = data.get("isError") is True
-        took = amount(data.get("durationMs"))
-        call.duration_ms = took if took is not None else since_ms(call.at, at)
+        if call.duration_ms is None:
+            call.duration_ms = since_ms(call.at, at)
         if call.refused and call.malformed is None:
             call.malformed = next((kind for kind, pattern in MALFORMED if pattern.search(call.output)), None)
         call.failed = call.refused and call.malformed is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sqlite3
 import time
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from runner.harness import jsonl
 from runner.harness.summary import LogError, Summary
-from tests.unit.harness.test_expected import LOGS, READERS, lay, read
+from tests.unit.harness.test_expected import LOGS, READERS, lay
 
 FILES = {"pi": "session.jsonl", "claude": "session.jsonl", "codex": "session.jsonl", "opencode": "db.jsonl"}
 CASES = [("pi", "churn"), ("claude", "parallel"), ("codex", "tool_error"), ("opencode", "unknown_tool")]
@@ -185,42 +184,6 @@ def test_a_document_that_was_cut_is_an_error(tmp_path: Path, agent: str, case: s
     (tmp_path / "traj.json").write_bytes(whole[: min(keep, len(whole) - 2)])
     with pytest.raises(LogError):
         READERS[agent].read_summary(tmp_path)
-
-
-def test_opencodes_database_reads_as_its_dump(tmp_path: Path) -> None:
-    (tmp_path / "dump").mkdir()
-    plain = read(tmp_path / "dump", "opencode", "happy")
-    store = tmp_path / "db" / "opencode.db"
-    store.parent.mkdir()
-    database = sqlite3.connect(store)
-    database.execute("PRAGMA journal_mode = WAL")
-    made: set[str] = set()
-    for line in lines_of("opencode", "happy"):
-        entry = json.loads(line)
-        columns = sorted(entry["row"])
-        if entry["table"] not in made:
-            made.add(entry["table"])
-            database.execute(f"CREATE TABLE {entry['table']} ({', '.join(columns)})")
-        values = [
-            json.dumps(value) if isinstance(value, (dict, list)) else value
-            for value in (entry["row"][column] for column in columns)
-        ]
-        database.execute(f"INSERT INTO {entry['table']} VALUES ({', '.join('?' * len(columns))})", values)
-    database.commit()  # not closed: the rows still stand in the write-ahead log
-    assert facts(READERS["opencode"].read_summary(store.parent)) == facts(plain)
-    database.close()
-
-
-def test_a_crafted_database_cannot_hang_the_reader(tmp_path: Path) -> None:
-    database = sqlite3.connect(tmp_path / "opencode.db")
-    database.execute(
-        "CREATE VIEW message AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
-        " SELECT x AS id, x AS time_created FROM n"
-    )
-    database.commit()
-    database.close()
-    with pytest.raises(LogError):
-        READERS["opencode"].read_summary(tmp_path)
 
 
 @pytest.mark.parametrize("agent", ["pi", "mini", "codex", "claude"])

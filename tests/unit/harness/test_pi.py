@@ -123,6 +123,35 @@ def test_a_torn_log_is_read_as_far_as_it_goes(tmp_path: Path, cut: int, rubbish:
     assert found.torn_lines <= 1
 
 
+ANSWER = {"role": "assistant", "stopReason": "toolUse", "timestamp": 1_767_225_600_000,
+          "content": [{"type": "toolCall", "id": "a", "name": "bash", "arguments": {"command": "make"}}]}  # fmt: skip
+WORDS = [{"type": "text", "text": "no rule"}]
+END = {"type": "tool_execution_end", "toolCallId": "a", "result": {"content": WORDS}, "isError": True, "durationMs": 20}
+RESULT = {"type": "message_end", "message": {"role": "toolResult", "toolCallId": "a", "content": WORDS,
+                                             "isError": True, "timestamp": 1_767_225_603_000}}  # fmt: skip
+
+
+@pytest.mark.parametrize("told", [[END, RESULT], [RESULT, END], [RESULT, RESULT, END]])
+def test_a_call_whose_end_is_told_twice_knows_when_it_ended_and_how_long_it_ran(
+    tmp_path: Path, told: list[dict[str, object]]
+) -> None:
+    """By the tool's event, which knows how long it ran itself, and by the message with its result."""
+    events = [{"type": "session", "version": 3}, {"type": "message_end", "message": ANSWER}, *told]
+    (tmp_path / "stdout.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    (call,) = pi_log.read_trace(tmp_path).calls
+    assert (call.ended, call.duration_ms, call.output, call.failed) == ("2026-01-01T00:00:03.000Z", 20, "no rule", True)
+
+
+def test_a_call_whose_answer_was_lost_is_told_by_its_start(tmp_path: Path) -> None:
+    whole = [json.loads(line) for line in (LOGS / "tool_error.stdout.jsonl").read_text().splitlines()]
+    torn = [event for event in whole if event.get("message", {}).get("role") not in ("assistant", "toolResult")]
+    for name, events in (("whole", whole), ("torn", torn)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "stdout.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    plain, found = (Pi().read_summary(tmp_path / name) for name in ("whole", "torn"))
+    assert (found.turns, found.calls, found.failed_tools) == (0, plain.calls, plain.failed_tools)
+
+
 # -- starting it
 
 

@@ -76,6 +76,19 @@ def test_call_ids_that_repeat_lose_no_call(tmp_path: Path, agent: str, case: str
     assert read(renamed, agent) == read(plain, agent)
 
 
+@pytest.mark.parametrize("case", ["parallel", "tool_error"])
+def test_in_pis_stream_each_call_has_its_own_end_whatever_its_id(tmp_path: Path, case: str) -> None:
+    """The end of each is told twice: by the tool's event, in the order of their ends, and by the result's message."""
+    lines = lines_of(LOGS / "pi" / f"{case}.stdout.jsonl")
+
+    def ends(log: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+        calls = READER["pi"].read_trace(written(tmp_path / "stdout.jsonl", log).parent).calls
+        return [(call.text, call.output, call.failed, call.ended) for call in calls]
+
+    assert ends([calls_renamed(line, "call_0") for line in lines]) == ends(lines)
+    assert all(ended for *_, ended in ends(lines))
+
+
 def one_answer_id(agent: str, line: dict[str, Any]) -> dict[str, Any]:
     """Every answer has the id of the first. Claude's transcripts name the request as well, where the server does."""
     message = line.get("message")
