@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Mapping
@@ -78,12 +77,12 @@ def _from_responses(response: Mapping[str, Any]) -> Said:
 
 def own_id(logged: str) -> str | None:
     """The server's id of an answer: litellm hides it, with its own notes, in an id that it makes of them."""
-    prefix, _, rest = logged.partition("_")
+    rest = logged.partition("_")[2]
     try:
-        found = _WRAPPED.search(base64.b64decode(rest + "=" * (-len(rest) % 4), validate=True).decode())
-    except (binascii.Error, ValueError):
+        found = _WRAPPED.search(base64.b64decode(rest + "=" * (-len(rest) % 4)).decode())
+    except ValueError:
         found = None
-    return found[1] if found and prefix == "resp" else logged or None
+    return found[1] if found else logged or None
 
 
 def arguments_of(asked: Asked, tool: str | None) -> tuple[Any, str | None]:

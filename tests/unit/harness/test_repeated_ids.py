@@ -49,7 +49,8 @@ def case_file(agent: str, case: str) -> Path | None:
 CALL_IDS = frozenset(["toolCallId", "tool_use_id", "call_id", "callID", "tool_call_id"])
 CALL_BLOCKS = frozenset(["toolCall", "tool_use", "function", "CommandExecution", "FileChange"])
 AGENTS = ("pi", "claude", "codex", "opencode", "mini", "mini-responses")
-IDS = [(agent, case, kind) for agent in AGENTS for case in ("tool_error", "unknown_tool", "loop_abab", "parallel")
+IDS = [(agent, case, kind) for agent in AGENTS
+       for case in ("tool_error", "unknown_tool", "loop", "loop_abab", "parallel")
        for kind in ("same", "empty") if case_file(agent, case)]  # fmt: skip
 
 
@@ -74,6 +75,9 @@ def test_call_ids_that_repeat_lose_no_call(tmp_path: Path, agent: str, case: str
     else:
         written(renamed / source.name, [calls_renamed(line, new) for line in lines_of(source)])
     assert read(renamed, agent) == read(plain, agent)
+    found, expected = (READER[agent].read_trace(folder).all_calls for folder in (renamed, plain))
+    ends = [[(call.output, call.answered, call.failed) for call in calls] for calls in (found, expected)]
+    assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize("case", ["parallel", "tool_error"])

@@ -169,6 +169,9 @@ def test_the_last_start_says_how_it_ended(tmp_path: Path, whole: bool) -> None:
         assert (agent, trace.settled) == (agent, whole)
         if agent == "codex":
             assert trace.stop == ("stop" if whole else None)
+        else:
+            (folder / "1.jsonl").unlink()  # the stream alone says the same
+            assert (agent, read(folder).settled) == (agent, whole)
 
 
 def test_what_ran_beside_is_not_the_end_and_a_helper_alone_is() -> None:

@@ -1,0 +1,39 @@
+"""Claude Code's lines one by one: written twice, without a start, with a cache that is told by its times alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.harness import claude_log
+from tests.unit.harness.test_versions import block, lines
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_line_that_was_written_twice_holds_no_second_call(tmp_path: Path, named: bool) -> None:
+    """Not every line has an id of its own: its answer's and its call's tell it as well."""
+    line = block("a", "m1", call="c1")
+    again = [line if named else {key: value for key, value in line.items() if key != "uuid"}] * 2
+    lines(tmp_path / "1.jsonl", *again, block("b", "m2", call="c1"))
+    found = claude_log.read_summary(tmp_path)
+    assert (found.turns, found.calls) == (2, 2)
+
+
+def test_what_was_written_to_the_cache_may_be_told_by_its_times_alone(tmp_path: Path) -> None:
+    line = block("a", "m1")
+    line["message"]["usage"] = {"cache_creation": {"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4}}
+    lines(tmp_path / "1.jsonl", line)
+    used = claude_log.read_summary(tmp_path).usage
+    assert (used.cache_write, used.cache_write_1h) == (7, 4)
+
+
+def test_totals_without_a_start_are_their_sessions(tmp_path: Path) -> None:
+    """The last of each session hold those before."""
+
+    def totals(session: str, cost: float) -> dict[str, Any]:
+        return {"type": "cost-state", "sessionId": session, "totalCostUSD": cost, "modelUsage": {}}
+
+    lines(tmp_path / "1.jsonl", block("a", "m1"), totals("s", 0.25), totals("s", 0.5), totals("t", 1.0))
+    assert claude_log.read_trace(tmp_path).cost_usd == 1.5

@@ -1,0 +1,100 @@
+"""Codex's rollouts line by line: files in any order, forks, turns that ended and turns that began."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.harness import codex_log
+from runner.harness.summary import LogError
+from tests.unit.harness.test_versions import OLD, codex, counted, lines, ran
+
+HEAD = codex("session_meta", 0, id="t")
+USED = {"input_tokens": 10, "output_tokens": 1}
+
+
+def begins(second: int, turn: str, kind: str = "task_started") -> dict[str, Any]:
+    return codex("event_msg", second, type=kind, turn_id=turn)
+
+
+def ends(second: int, turn: str, kind: str = "task_complete", **error: Any) -> dict[str, Any]:
+    return codex("event_msg", second, type=kind, turn_id=turn, **({"error": error} if error else {}))
+
+
+def answered(second: int, **more: Any) -> dict[str, Any]:
+    return codex("token_usage_record", second, usage=USED, **more)
+
+
+def test_a_rollout_that_lost_its_head_is_known_by_its_name(tmp_path: Path) -> None:
+    lines(tmp_path / "named" / "rollout-1.jsonl", *OLD[1:])
+    assert codex_log.read_summary(tmp_path / "named").calls == 2
+    for name in ("x.jsonl", "stdout.jsonl"):
+        lines(tmp_path / name / name, *(OLD[1:] if name == "x.jsonl" else OLD))
+        with pytest.raises(LogError, match="left no rollout"):
+            codex_log.read_summary(tmp_path / name)
+
+
+def test_a_folder_that_is_called_as_a_log_is_none(tmp_path: Path) -> None:
+    lines(tmp_path / "rollout-1.jsonl", *OLD)
+    (tmp_path / "rollout-2.jsonl").mkdir()
+    assert codex_log.read_summary(tmp_path).calls == 2
+
+
+def test_older_rollouts_stand_in_the_order_of_time(tmp_path: Path) -> None:
+    full = ends(12, "1", message="full", codex_error_info="context_window_exceeded")
+    lines(tmp_path / "rollout-b.jsonl", *OLD, full)
+    lines(tmp_path / "rollout-a.jsonl", codex("session_meta", 20, id="u"), *ran(21, "z", "ls -l"), counted(23, 70, 70))
+    found = codex_log.read_summary(tmp_path)
+    assert (found.turns, found.context_errors, found.context_death) == (4, 1, False)
+
+
+def test_what_has_no_id_is_no_copy(tmp_path: Path) -> None:
+    """Some servers name neither calls nor answers: the same command and the same count may come again."""
+    for number in (1, 2):
+        said = codex("response_item", 10 * number + 3, type="message", role="assistant")
+        log = [*ran(10 * number, "", "ls"), answered(10 * number + 2), said, answered(10 * number + 4)]
+        lines(tmp_path / f"rollout-{number}.jsonl", HEAD, *log)
+    found = codex_log.read_summary(tmp_path)
+    assert (found.turns, found.calls, found.usage.output) == (4, 2, 4)
+
+
+@pytest.mark.parametrize(("begin", "end"), [("task_started", "task_complete"), ("turn_started", "turn_complete")])
+def test_a_turn_that_began_has_no_end_yet(tmp_path: Path, begin: str, end: str) -> None:
+    log = [HEAD, begins(1, "1", begin), answered(2), ends(3, "1", end, message="gone"), begins(4, "2", begin)]
+    for last, stop, error in ((4, "error", "gone"), (5, None, None)):
+        lines(tmp_path / "rollout-1.jsonl", *log[:last])
+        trace = codex_log.read_trace(tmp_path)
+        assert (trace.stop, trace.error) == (stop, error)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        [codex("session_meta", 20, id="u", source={"subagent": "review"}), begins(21, "2"), answered(22)],
+        [codex("session_meta", 20, id="u"), begins(21, "1"), answered(22, response_id="r"), ends(23, "1")],
+    ],
+    ids=["helper", "fork"],
+)
+def test_neither_a_helper_nor_a_copy_begins_the_runs_last_turn(tmp_path: Path, head: list[dict[str, Any]]) -> None:
+    lines(tmp_path / "rollout-1.jsonl", HEAD, begins(1, "1"), answered(2, response_id="r"), ends(3, "1"))
+    lines(tmp_path / "rollout-2.jsonl", *head)
+    assert codex_log.read_trace(tmp_path).stop == "stop"
+
+
+@pytest.mark.parametrize(
+    ("error", "context"),
+    [
+        ({"message": "prompt is too long: 9"}, True),
+        ({"message": "prompt is too long: 9", "codex_error_info": "other"}, False),
+        ({"message": "gone", "codex_error_info": "context_window_exceeded"}, True),
+        ({"message": "gone"}, False),
+    ],
+)
+def test_a_full_context_is_told_by_its_name_or_else_by_its_words(
+    tmp_path: Path, error: dict[str, Any], context: bool
+) -> None:
+    lines(tmp_path / "rollout-1.jsonl", HEAD, answered(2), ends(3, "1", **error))
+    found = codex_log.read_summary(tmp_path)
+    assert (found.errors, found.context_death) == (1, context)
