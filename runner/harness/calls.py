@@ -2,36 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from dataclasses import dataclass, field
 
 from runner.harness.trace import Call
+
+
+@dataclass
+class _Batch:
+    """The calls of one answer that share an id. However many they are, each question about them is a short one."""
+
+    answer: str
+    calls: list[Call] = field(default_factory=list)
+    signs: set[str] = field(default_factory=set)
+    ended: Counter[str] = field(default_factory=Counter)
+    """How many of them, in their order, have had their end told, by what told it."""
 
 
 class Calls:
     """Calls by their ids, as far as a result can still come for them: those of the last answer that used the id."""
 
     def __init__(self) -> None:
-        self._calls: dict[str, list[Call]] = {}
-        self._batch: dict[str, str] = {}
+        self._batches: dict[str, _Batch] = {}
 
-    def add(self, ident: str, call: Call, batch: str) -> None:
-        """``batch``: the answer that it stands in."""
-        if self._batch.get(ident) != batch:
-            self._batch[ident], self._calls[ident] = batch, []
-        self._calls[ident].append(call)
-
-    def of(self, ident: str) -> Sequence[Call]:
-        """All of the last answer that used ``ident``, in their order."""
-        return self._calls.get(ident, ())
+    def add(self, ident: str, call: Call, answer: str = "") -> None:
+        """``answer``: the one that it stands in."""
+        batch = self._batches.get(ident)
+        if batch is None or batch.answer != answer:
+            batch = self._batches[ident] = _Batch(answer)
+        batch.calls.append(call)
+        batch.signs.add(call.signature)
 
     def last(self, ident: str) -> Call | None:
         """The latest call of that id, answered or not."""
-        return self.of(ident)[-1] if self.of(ident) else None
+        batch = self._batches.get(ident)
+        return batch.calls[-1] if batch else None
 
     def waiting(self, ident: str) -> Call | None:
         """The first one of that id that has no result yet."""
-        return next((call for call in self.of(ident) if not call.answered), None)
+        while (call := self._next(ident, "result")) is not None and call.answered:
+            self._batches[ident].ended["result"] += 1
+        return call
 
-    def twin(self, ident: str, call: Call, batch: str) -> bool:
+    def ending(self, ident: str, way: str) -> Call | None:
+        """The next one of that id whose end is told by ``way``: each once, in their order."""
+        call = self._next(ident, way)
+        if call is not None:
+            self._batches[ident].ended[way] += 1
+        return call
+
+    def _next(self, ident: str, way: str) -> Call | None:
+        batch = self._batches.get(ident)
+        return batch.calls[batch.ended[way]] if batch and batch.ended[way] < len(batch.calls) else None
+
+    def twin(self, ident: str, call: Call, answer: str) -> bool:
         """Whether the same answer has this very call already: a line that was written twice."""
-        return self._batch.get(ident) == batch and any(one.signature == call.signature for one in self.of(ident))
+        batch = self._batches.get(ident)
+        return batch is not None and batch.answer == answer and call.signature in batch.signs

@@ -118,7 +118,6 @@ class _Reader:
         self._counted: list[Answer] = []
         self._totals = Totals()
         self._copied: dict[str, str] = {}
-        self._batches = 0
         self._files: dict[str, None] = {}
         self._items = 0
         self._acts = [0, 0]
@@ -227,13 +226,7 @@ class _Reader:
         call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key or f"{row.file}:{row.number}",
                     arguments=arguments, tool=text(payload.get("name")) or kind or "?",
                     malformed="json" if bad else None)  # fmt: skip
-        self._add(key, call)
-
-    def _add(self, key: str, call: Call) -> None:
-        """Nothing says which calls are of one answer: those are that came before the first result."""
-        last = self._calls.last(key)
-        self._batches += last is not None and last.answered
-        self._calls.add(key, call, str(self._batches))
+        self._calls.add(key, call)
         self.trace.steps.append(call)
 
     def _output(self, payload: dict[str, Any], at: str | None) -> None:
@@ -292,7 +285,8 @@ class _Reader:
             call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key or own, tool=kind,
                         arguments={"command": item.get("command") or item.get("changes")}, answered=True,
                         nested=True, ended=at, output=text(item.get("aggregated_output")) or "")  # fmt: skip
-            self._add(key, call)
+            self._calls.add(key, call)
+            self.trace.steps.append(call)
         call.failed = call.refused = failed
         call.duration_ms = took
 

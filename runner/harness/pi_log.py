@@ -141,8 +141,6 @@ class _Reader:
         self.trace = Trace(schema)
         self.seen = 0
         self._calls = Calls()
-        self._told: set[tuple[int, str]] = set()
-        """Calls whose end was told, and by what."""
         self._answers: set[str] = set()
         self._announced = False
         self._given_up: set[int] = set()
@@ -259,7 +257,7 @@ class _Reader:
     def _start(self, row: Row, stream: str, data: dict[str, Any]) -> None:
         """A tool starts: of a call that an answer made, or of one that nothing else tells of."""
         ident = data.get("toolCallId")
-        if not self._calls.of(_key(stream, ident)):
+        if self._calls.last(_key(stream, ident)) is None:
             self._call(row, stream, ident, data.get("toolName"), data.get("args"), None, "")
 
     def _call(
@@ -277,11 +275,9 @@ class _Reader:
         """A call's end is told by the tool's event, by the message with its result, or by both."""
         self.seen += 1
         way = "message" if "role" in data else "event"
-        found = self._calls.of(_key(stream, data.get("toolCallId")))
-        call = next((one for one in found if (id(one), way) not in self._told), None)
+        call = self._calls.ending(_key(stream, data.get("toolCallId")), way)
         if call is None:
             return
-        self._told.add((id(call), way))
         if (took := amount(data.get("durationMs"))) is not None:
             call.duration_ms = took  # by its own clock
         if call.answered and call.ended:

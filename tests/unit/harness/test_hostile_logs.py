@@ -186,6 +186,20 @@ def test_a_document_that_was_cut_is_an_error(tmp_path: Path, agent: str, case: s
         READERS[agent].read_summary(tmp_path)
 
 
+def test_one_answer_of_many_calls_under_one_id_is_read_in_time(tmp_path: Path) -> None:
+    """Each is asked whether it was written twice."""
+    many = range(2_000)
+    asked = [{"type": "tool_use", "id": "call_0", "name": "Bash", "input": {"command": f"ls {n}"}} for n in many]
+    ended = [{"type": "tool_result", "tool_use_id": "call_0"} for _ in many]
+    lines = [{"type": "assistant", "sessionId": "s", "message": {"id": "m", "content": asked}},
+             {"type": "user", "sessionId": "s", "message": {"content": ended}}]  # fmt: skip
+    (tmp_path / "1.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+    started = time.process_time()
+    calls = READERS["claude"].read_trace(tmp_path).calls
+    assert sum(call.answered for call in calls) == len(many)
+    assert time.process_time() - started < 5
+
+
 @pytest.mark.parametrize("agent", ["pi", "mini", "codex", "claude"])
 def test_a_log_of_many_lines_is_read_in_time(tmp_path: Path, agent: str) -> None:
     """Errors, calls and answers in an order that nobody expects: what the contestant writes may not hang the runner."""

@@ -154,6 +154,15 @@ def test_of_several_trajectories_the_latest_says_how_it_ended(tmp_path: Path) ->
     assert (found.turns, found.stop, found.unknown_lines) == (2, "a", 3)
 
 
+def test_a_persons_words_are_no_result(tmp_path: Path) -> None:
+    """In the first format, where results are a user's words as well."""
+    words = ["```bash\nls\n```", "please hurry", "<returncode>2</returncode>", "<returncode>3</returncode>"]
+    said = [{"role": "user" if number else "assistant", "content": word} for number, word in enumerate(words)]
+    wrote(tmp_path / "x.traj.json", *said, first=True)
+    (call,) = mini_log.read_trace(tmp_path).calls
+    assert (call.output, call.failed) == ("<returncode>2</returncode>", True)
+
+
 def test_an_answer_of_fences_without_end_is_read_in_time(tmp_path: Path) -> None:
     """In the first format, where actions are cut out of the text."""
     wrote(tmp_path / "x.traj.json", {"role": "assistant", "content": "```bash\nls " * 20_000}, first=True)
