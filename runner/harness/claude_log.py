@@ -7,14 +7,28 @@ Kinds of lines are many and grow: unknown ones are skipped and counted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
-from runner.harness.claude_rows import Message, answer_id, gather, is_api_error, said, sidechains, usage_of
+from runner.harness.claude_rows import (
+    KNOWN,
+    MALFORMED,
+    Message,
+    added,
+    answer_id,
+    gather,
+    is_api_error,
+    is_transcript,
+    rest_of,
+    said,
+    sidechains,
+    stream_of,
+    totals_of,
+    usage_of,
+)
 from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.reading import NOTHING, identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
@@ -27,56 +41,6 @@ if TYPE_CHECKING:
 
 STDOUT = "stdout.jsonl"
 SYNTHETIC = "<synthetic>"
-KNOWN = frozenset(
-    [
-        "assistant",
-        "user",
-        "system",
-        "result",
-        "api-request",
-        "queue-operation",
-        "last-prompt",
-        "cost-state",
-        "summary",
-        "attachment",
-        "progress",
-        "file-history-snapshot",
-        "ai-title",
-        "custom-title",
-        "agent-name",
-        "tag",
-        "mode",
-        "permission-mode",
-        "stream_event",
-        "rate_limit_event",
-        "conversation_reset",
-        "tool_progress",
-        "tool_use_summary",
-        "auth_status",
-        "keep_alive",
-        "control_request",
-        "control_response",
-        "prompt_suggestion",
-        "pr-link",
-        "agent-setting",
-        "content-replacement",
-        "worktree-state",
-        "api-request-blob",
-        "api-request-shape",
-        "atis-latch",
-        "tools-used",
-    ]
-)
-_AGENTS_OWN = r"^\s*(?:<tool_use_error>.{0,200}?|(?:Error: )?)"
-"""It speaks itself: in its own tag, or at the very start. What a command prints comes behind its exit code."""
-MALFORMED = tuple(
-    (kind, re.compile(_AGENTS_OWN + words, re.DOTALL))
-    for kind, words in (
-        ("json", r"InputValidationError.{0,200}JSON"),
-        ("schema", r"(?:InputValidationError|(?:Input )?did not match the expected schema|Invalid tool parameter)"),
-        ("unknown_tool", r"No such tool available"),
-    )
-)
 
 
 def read_summary(log_dir: Path) -> Summary:
@@ -173,13 +137,13 @@ class _Reader:
         if self._states:
             for state in self._states.values():
                 self._add_totals(totals_of(mapping(state.get("modelUsage"))))
-            trace.cost_usd = _added([amount(state.get("totalCostUSD")) for state in self._states.values()])
+            trace.cost_usd = added([amount(state.get("totalCostUSD")) for state in self._states.values()])
         if self._results:
             self._close(list(self._results.values()))
         shown = NOTHING
         for answer in trace.answers:
             shown = shown.plus(answer.usage) if answer.usage is not None else shown
-        trace.side_usage = _rest(self._totals, shown)
+        trace.side_usage = rest_of(self._totals, shown)
         if trace.stop is None and (own := trace.own_answers):
             # An API error that is asked again is no end; what stands last in the conversation is.
             spoken = [a for a in own if a.whole or a.stop == "error"]
@@ -298,8 +262,8 @@ class _Reader:
         failed = data.get("is_error") is True
         trace.stop = "error" if failed else text(data.get("stop_reason"))
         trace.error = shortened(text(data.get("result"))) if failed else None
-        trace.cost_usd = _added([amount(one.get("total_cost_usd")) for one in said_last])
-        trace.duration_ms = _added([amount(one.get("duration_ms")) for one in said_last])
+        trace.cost_usd = added([amount(one.get("total_cost_usd")) for one in said_last])
+        trace.duration_ms = added([amount(one.get("duration_ms")) for one in said_last])
         trace.turns = sum(count(one.get("num_turns")) for one in said_last) or None
         if not any(answer.usage for answer in trace.answers):
             for result in results:
@@ -321,57 +285,3 @@ class _Reader:
 
     def _add_totals(self, used: Usage | None) -> None:
         self._totals = used if self._totals is None or used is None else self._totals.plus(used)
-
-
-def _added(known: list[float | None]) -> float | None:
-    """The sum, where each is known."""
-    return None if any(one is None for one in known) else round(sum(one or 0.0 for one in known), 9)
-
-
-def stream_of(data: dict[str, Any], roots: dict[str, str]) -> str:
-    """The sub-agent a line belongs to: its own name, or the call that started it; empty for the main agent.
-
-    Older versions name none: a line belongs to the one whose first line (``roots``) it follows.
-    """
-    parent = text(data.get("parent_tool_use_id"))
-    if parent:
-        return parent
-    if data.get("isSidechain") is True:
-        return text(data.get("agentId")) or roots.get(text(data.get("uuid")) or "") or "sidechain"
-    agent = text(data.get("agent"))
-    run = data.get("agentRun")
-    return "" if agent is None else agent if run is None else f"{agent}#{run}"
-
-
-def totals_of(models: dict[str, Any]) -> Usage | None:
-    """The agent's own sum over models; null where it is empty."""
-    total: Usage | None = None
-    for raw in models.values():
-        used = mapping(raw)
-        part = Usage(
-            uncached_input=count(used.get("inputTokens")),
-            cache_read=count(used.get("cacheReadInputTokens")),
-            cache_write=count(used.get("cacheCreationInputTokens")),
-            output=count(used.get("outputTokens")),
-            reasoning=count(used["thinkingTokens"]) if "thinkingTokens" in used else None,
-        )
-        total = part if total is None else total.plus(part)
-    return total
-
-
-def _rest(totals: Usage | None, shown: Usage) -> Usage | None:
-    """What the agent's totals hold beyond its answers; null where there are no totals."""
-    if totals is None:
-        return None
-    return Usage(
-        uncached_input=max(0, totals.uncached_input - shown.uncached_input),
-        cache_read=max(0, totals.cache_read - shown.cache_read),
-        cache_write=max(0, totals.cache_write - shown.cache_write),
-        output=max(0, totals.output - shown.output),
-    )
-
-
-def is_transcript(row: Row) -> bool:
-    """A line of a transcript, not of the stream (which says ``session_id``)."""
-    data = row.data or {}
-    return "sessionId" in data and text(data.get("type")) in KNOWN

@@ -1,13 +1,67 @@
-"""One answer of Claude Code's stands on several lines, one a content block: what they say together."""
+"""The small print of Claude Code's lines: kinds, whose they are, tokens; and what the lines of one answer (one a
+content block) say together.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from runner.harness.jsonl import Row, count, items, mapping, text
 from runner.schema.ledger import Usage
+
+KNOWN = frozenset(
+    [
+        "assistant",
+        "user",
+        "system",
+        "result",
+        "api-request",
+        "queue-operation",
+        "last-prompt",
+        "cost-state",
+        "summary",
+        "attachment",
+        "progress",
+        "file-history-snapshot",
+        "ai-title",
+        "custom-title",
+        "agent-name",
+        "tag",
+        "mode",
+        "permission-mode",
+        "stream_event",
+        "rate_limit_event",
+        "conversation_reset",
+        "tool_progress",
+        "tool_use_summary",
+        "auth_status",
+        "keep_alive",
+        "control_request",
+        "control_response",
+        "prompt_suggestion",
+        "pr-link",
+        "agent-setting",
+        "content-replacement",
+        "worktree-state",
+        "api-request-blob",
+        "api-request-shape",
+        "atis-latch",
+        "tools-used",
+    ]
+)
+_AGENTS_OWN = r"^\s*(?:<tool_use_error>.{0,200}?|(?:Error: )?)"
+"""It speaks itself: in its own tag, or at the very start. What a command prints comes behind its exit code."""
+MALFORMED = tuple(
+    (kind, re.compile(_AGENTS_OWN + words, re.DOTALL))
+    for kind, words in (
+        ("json", r"InputValidationError.{0,200}JSON"),
+        ("schema", r"(?:InputValidationError|(?:Input )?did not match the expected schema|Invalid tool parameter)"),
+        ("unknown_tool", r"No such tool available"),
+    )
+)
 
 
 @dataclass
@@ -108,3 +162,57 @@ def usage_of(raw: Any) -> Usage | None:
         output=count(raw.get("output_tokens")),
         reasoning=None if thought is None else count(thought),
     )
+
+
+def is_transcript(row: Row) -> bool:
+    """A line of a transcript, not of the stream (which says ``session_id``)."""
+    data = row.data or {}
+    return "sessionId" in data and text(data.get("type")) in KNOWN
+
+
+def stream_of(data: dict[str, Any], roots: dict[str, str]) -> str:
+    """The sub-agent a line belongs to: its own name, or the call that started it; empty for the main agent.
+
+    Older versions name none: a line belongs to the one whose first line (``roots``) it follows.
+    """
+    parent = text(data.get("parent_tool_use_id"))
+    if parent:
+        return parent
+    if data.get("isSidechain") is True:
+        return text(data.get("agentId")) or roots.get(text(data.get("uuid")) or "") or "sidechain"
+    agent = text(data.get("agent"))
+    run = data.get("agentRun")
+    return "" if agent is None else agent if run is None else f"{agent}#{run}"
+
+
+def totals_of(models: dict[str, Any]) -> Usage | None:
+    """The agent's own sum over models; null where it is empty."""
+    total: Usage | None = None
+    for raw in models.values():
+        used = mapping(raw)
+        part = Usage(
+            uncached_input=count(used.get("inputTokens")),
+            cache_read=count(used.get("cacheReadInputTokens")),
+            cache_write=count(used.get("cacheCreationInputTokens")),
+            output=count(used.get("outputTokens")),
+            reasoning=count(used["thinkingTokens"]) if "thinkingTokens" in used else None,
+        )
+        total = part if total is None else total.plus(part)
+    return total
+
+
+def rest_of(totals: Usage | None, shown: Usage) -> Usage | None:
+    """What the agent's totals hold beyond its answers; null where there are no totals."""
+    if totals is None:
+        return None
+    return Usage(
+        uncached_input=max(0, totals.uncached_input - shown.uncached_input),
+        cache_read=max(0, totals.cache_read - shown.cache_read),
+        cache_write=max(0, totals.cache_write - shown.cache_write),
+        output=max(0, totals.output - shown.output),
+    )
+
+
+def added(known: list[float | None]) -> float | None:
+    """The sum, where each is known."""
+    return None if any(one is None for one in known) else round(sum(one or 0.0 for one in known), 9)

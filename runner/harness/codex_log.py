@@ -7,7 +7,6 @@ have one tool, ``exec``, that holds a script; the commands it runs are nested ca
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
-from runner.harness.codex_rows import Totals, arguments_of, before_output, duration_ms, line_id, said, usage_of
+from runner.harness.codex_rows import (
+    CALLS,
+    KNOWN,
+    OUTPUTS,
+    Totals,
+    arguments_of,
+    duration_ms,
+    ended_badly,
+    is_kind,
+    line_id,
+    malformed_kind,
+    reconnected,
+    said,
+    usage_of,
+)
 from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, sessions, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
@@ -27,41 +40,6 @@ if TYPE_CHECKING:
 STDOUT = "stdout.jsonl"
 ROLLOUT = "codex rollout"
 WITH_STREAM = "codex rollout and stream"
-KNOWN = frozenset(
-    [
-        "session_meta",
-        "turn_context",
-        "response_item",
-        "event_msg",
-        "token_usage_record",
-        "compacted",
-        "world_state",
-        "inter_agent_communication",
-        "inter_agent_communication_metadata",
-    ]
-)
-CALLS = frozenset(["function_call", "custom_tool_call", "local_shell_call", "mcp_tool_call", "tool_search_call"])
-OUTPUTS = frozenset(
-    [
-        "function_call_output",
-        "custom_tool_call_output",
-        "local_shell_call_output",
-        "mcp_tool_call_output",
-        "tool_search_output",
-    ]
-)
-RECONNECT = re.compile(r"^Reconnecting\.\.\. (\d+)/(\d+)\s*(.*)", re.DOTALL)
-UNPARSED = re.compile(r"^failed to parse (function|tool) arguments", re.IGNORECASE)
-UNKNOWN_TOOL = re.compile(r"^(unsupported (custom tool )?call|unknown tool)\b", re.IGNORECASE)
-SCRIPT_UNKNOWN = re.compile(r"^Script error:\s+TypeError: tools\b.{0,200} is not a function", re.MULTILINE)
-SCRIPT_ERROR = re.compile(r"^Script error:\s+SyntaxError", re.MULTILINE)
-RAN_WELL = re.compile(r"^(Process exited with code|Exit code:?) 0\b|^Script completed", re.MULTILINE)
-FAILED = re.compile(
-    r"^(Script failed|apply_patch verification failed|execution error|exec_command failed|write_stdin failed"
-    r"|Failed to |aborted|command timed out)|^(Process exited with code|Exit code:?) (?!0\b)-?\d+",
-    re.IGNORECASE | re.MULTILINE,
-)
-HEAD = 2_000
 
 
 def read_summary(log_dir: Path) -> Summary:
@@ -99,12 +77,6 @@ def read_rows(found: Iterable[Row]) -> Trace:
     reader = _Reader()
     reader.rollout(found)
     return reader.finish()
-
-
-def is_rollout(row: Row) -> bool:
-    """A line of a rollout."""
-    data = row.data or {}
-    return text(data.get("type")) in KNOWN and isinstance(data.get("payload"), dict)
 
 
 class _Reader:
@@ -159,11 +131,8 @@ class _Reader:
         self.trace.schema = WITH_STREAM
         for row in found:
             data = row.data or {}
-            words = text(data.get("message")) or ""
-            if data.get("type") == "error" and (match := RECONNECT.match(words)):
-                self.trace.steps.append(
-                    Retry(file=row.file, line=row.number, reason=shortened(match.group(3).strip("() \n")) or words)
-                )
+            if (reason := reconnected(data)) is not None:
+                self.trace.steps.append(Retry(file=row.file, line=row.number, reason=reason))
             elif data.get("type") in ("turn.started", "turn.completed"):
                 self.trace.settled = data["type"] == "turn.completed"
 
@@ -208,13 +177,12 @@ class _Reader:
 
     def _item(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         kind = text(payload.get("type"))
-        called = text(payload.get("call_id")) is not None and kind is not None
-        if kind in OUTPUTS or (called and str(kind).endswith("_output")):
+        if is_kind(payload, OUTPUTS, "_output"):
             self._output(payload, at)
             return
         if kind == "reasoning" or (kind == "message" and payload.get("role") == "assistant"):
             self._items += 1
-        if kind not in CALLS and not (called and str(kind).endswith("_call")):  # versions add kinds of calls
+        if not is_kind(payload, CALLS, "_call"):
             return
         self._items += 1
         self._acted()
@@ -236,17 +204,9 @@ class _Reader:
         call.output, failed = said(payload.get("output"))
         call.answered, call.ended = True, at
         call.duration_ms = call.duration_ms if call.duration_ms is not None else since_ms(call.at, at)
-        head = call.output[:HEAD]
-        script = call.tool == "exec" and head.startswith("Script failed")
-        if UNPARSED.search(head):
-            call.malformed = call.malformed or "schema"
-        elif UNKNOWN_TOOL.search(head) or (script and SCRIPT_UNKNOWN.search(head)):
-            call.malformed = "unknown_tool"
-        elif script and SCRIPT_ERROR.search(head):
-            call.malformed = "json"
+        call.malformed = malformed_kind(call.tool, call.output, call.malformed)
         if failed is None:  # nothing says how it ended but Codex's own words, before those of the command
-            words = before_output(head)
-            failed = not RAN_WELL.search(words) and bool(FAILED.search(words))
+            failed = ended_badly(call.output)
         call.refused = call.refused or failed or call.malformed is not None
         call.failed = call.malformed is None and (call.failed or call.refused)
 

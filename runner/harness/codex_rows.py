@@ -7,7 +7,50 @@ import re
 from typing import Any
 
 from runner.harness.jsonl import Row, count, items, mapping, text
+from runner.harness.trace import shortened
 from runner.schema.ledger import Usage
+
+KNOWN = frozenset(
+    [
+        "session_meta",
+        "turn_context",
+        "response_item",
+        "event_msg",
+        "token_usage_record",
+        "compacted",
+        "world_state",
+        "inter_agent_communication",
+        "inter_agent_communication_metadata",
+    ]
+)
+CALLS = frozenset(["function_call", "custom_tool_call", "local_shell_call", "mcp_tool_call", "tool_search_call"])
+OUTPUTS = frozenset(
+    [
+        "function_call_output",
+        "custom_tool_call_output",
+        "local_shell_call_output",
+        "mcp_tool_call_output",
+        "tool_search_output",
+    ]
+)
+RECONNECT = re.compile(r"^Reconnecting\.\.\. (\d+)/(\d+)\s*(.*)", re.DOTALL)
+UNPARSED = re.compile(r"^failed to parse (function|tool) arguments", re.IGNORECASE)
+UNKNOWN_TOOL = re.compile(r"^(unsupported (custom tool )?call|unknown tool)\b", re.IGNORECASE)
+SCRIPT_UNKNOWN = re.compile(r"^Script error:\s+TypeError: tools\b.{0,200} is not a function", re.MULTILINE)
+SCRIPT_ERROR = re.compile(r"^Script error:\s+SyntaxError", re.MULTILINE)
+RAN_WELL = re.compile(r"^(Process exited with code|Exit code:?) 0\b|^Script completed", re.MULTILINE)
+FAILED = re.compile(
+    r"^(Script failed|apply_patch verification failed|execution error|exec_command failed|write_stdin failed"
+    r"|Failed to |aborted|command timed out)|^(Process exited with code|Exit code:?) (?!0\b)-?\d+",
+    re.IGNORECASE | re.MULTILINE,
+)
+HEAD = 2_000
+
+
+def is_rollout(row: Row) -> bool:
+    """A line of a rollout."""
+    data = row.data or {}
+    return text(data.get("type")) in KNOWN and isinstance(data.get("payload"), dict)
 
 
 def usage_of(raw: Any) -> Usage | None:
@@ -22,6 +65,19 @@ def usage_of(raw: Any) -> Usage | None:
         output=count(raw.get("output_tokens")),
         reasoning=count(raw["reasoning_output_tokens"]) if "reasoning_output_tokens" in raw else None,
     )
+
+
+def is_kind(payload: dict[str, Any], known: frozenset[str], ending: str) -> bool:
+    """Whether an item is of a ``known`` kind, or of one that a version added, with a call's id and that ``ending``."""
+    kind = text(payload.get("type"))
+    return kind in known or (kind is not None and kind.endswith(ending) and text(payload.get("call_id")) is not None)
+
+
+def reconnected(data: dict[str, Any]) -> str | None:
+    """Why it asked again, where a line of the stream says that it did."""
+    words = text(data.get("message")) or ""
+    match = RECONNECT.match(words) if data.get("type") == "error" else None
+    return (shortened(match.group(3).strip("() \n")) or words) if match else None
 
 
 def line_id(row: Row) -> str | None:
@@ -93,9 +149,21 @@ def said(output: Any) -> tuple[str, bool | None]:
     return words, None
 
 
-def before_output(head: str) -> str:
-    """What Codex says of a command, without what the command printed."""
-    return re.split(r"^Output:$", head, maxsplit=1, flags=re.MULTILINE)[0]
+def malformed_kind(tool: str, output: str, before: str | None) -> str | None:
+    """What Codex found wrong with a call, by its output; ``before``: what was known of that already."""
+    head = output[:HEAD]
+    script = tool == "exec" and head.startswith("Script failed")
+    if UNPARSED.search(head):
+        return before or "schema"
+    if UNKNOWN_TOOL.search(head) or (script and SCRIPT_UNKNOWN.search(head)):
+        return "unknown_tool"
+    return "json" if script and SCRIPT_ERROR.search(head) else before
+
+
+def ended_badly(output: str) -> bool:
+    """Whether Codex says so of a command, in what stands before the command's own output."""
+    words = re.split(r"^Output:$", output[:HEAD], maxsplit=1, flags=re.MULTILINE)[0]
+    return not RAN_WELL.search(words) and bool(FAILED.search(words))
 
 
 def duration_ms(value: Any) -> float | None:

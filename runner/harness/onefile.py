@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from runner.harness import claude_log, codex_log, mini_log, opencode_log, pi_log
+from runner.harness import (
+    claude_log,
+    claude_rows,
+    codex_log,
+    codex_rows,
+    mini_log,
+    opencode_log,
+    opencode_rows,
+    pi_log,
+    pi_rows,
+)
 from runner.harness.jsonl import Row, mapping, parsed, rows, text, whole_of
 from runner.harness.opencode_db import SQLITE_MAGIC, database_rows
 from runner.harness.summary import LogError
@@ -34,7 +44,7 @@ def read_file(path: Path) -> Trace:
     document = mapping(_document(path))
     if "trajectory_format" in document:
         return mini_log.read_document(path)
-    if opencode_log.is_export(document):
+    if opencode_rows.is_export(document):
         return opencode_log.read_export(document, path.name)
     return read_lines(found)
 
@@ -47,20 +57,20 @@ def read_lines(found: Sequence[Row]) -> Trace:
 
 def _reader_of(found: Sequence[Row]) -> Reader:
     kinds = {kind for row in found if (kind := _kind(row))}
-    if kinds & (pi_log.EVENTS - pi_log.ENTRIES):
+    if kinds & (pi_rows.EVENTS - pi_rows.ENTRIES):
         return lambda lines: pi_log.read_events(row for row in lines if _kind(row) not in CLAUDE_EVENTS)
-    if any(codex_log.is_rollout(row) for row in found):
+    if any(codex_rows.is_rollout(row) for row in found):
         return codex_log.read_rows
-    if any(opencode_log.is_dump(row) for row in found):
+    if any(opencode_rows.is_dump(row) for row in found):
         return opencode_log.read_dump
-    if any(opencode_log.is_event(row) for row in found):
+    if any(opencode_rows.is_event(row) for row in found):
         return opencode_log.read_events
     if kinds & CODEX_STREAM:
         raise LogError(
             "this is what Codex printed: malformed calls and the tokens of a failed run are missing in it",
             "name its rollout (sessions/*/*/*/rollout-*.jsonl)",
         )
-    if any(claude_log.is_transcript(row) for row in found):
+    if any(claude_rows.is_transcript(row) for row in found):
         return claude_log.read_rows
     if "session" in kinds and kinds & {"message", "model_change", "thinking_level_change"}:
         return pi_log.read_session

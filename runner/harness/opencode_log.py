@@ -5,69 +5,37 @@ A call that could not be used is stored as a completed call of the tool ``invali
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from runner.gateway.overflow import overflows
-from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
-from runner.harness.opencode import VARIANT
+from runner.harness.jsonl import Row, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.opencode_db import database_rows
+from runner.harness.opencode_rows import (
+    BAD_SCHEMA,
+    EVENTS,
+    PARTS,
+    TABLES,
+    created_at,
+    is_context,
+    is_dump,
+    is_event,
+    level_of,
+    malformed_kind,
+    part_id,
+    row_id,
+    usage_of,
+    words_of,
+)
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, since_ms
 from runner.schema.base import digest
-from runner.schema.ledger import Usage
 
 if TYPE_CHECKING:
     from runner.harness.base import Request
 
 STDOUT = "stdout.jsonl"
-TABLES = frozenset(
-    [
-        "session",
-        "message",
-        "part",
-        "todo",
-        "permission",
-        "project",
-        "session_share",
-        "session_message",
-        "workspace",
-        "event",
-        "event_sequence",
-        "control_account",
-        "account",
-        "account_state",
-        "__drizzle_migrations",
-        "data_migration",
-    ]
-)
-PARTS = frozenset(
-    [
-        "text",
-        "reasoning",
-        "tool",
-        "step-start",
-        "step-finish",
-        "patch",
-        "snapshot",
-        "file",
-        "agent",
-        "retry",
-        "compaction",
-        "subtask",
-    ]
-)
-EVENTS = {"tool_use", "step_start", "step_finish", "text", "reasoning", "error"}
-UNKNOWN_TOOL = re.compile(r"unavailable tool|no such tool|unknown tool", re.IGNORECASE)
-BAD_JSON = re.compile(r"json parsing failed|not valid json|unterminated|unexpected (token|end)", re.IGNORECASE)
-BAD_SCHEMA = re.compile(
-    r"^(the \S{0,200} tool was called with invalid arguments|type validation failed|invalid (tool )?(input|arguments))"
-    r"|satisfies the expected schema",
-    re.IGNORECASE,
-)
 
 
 def read_summary(log_dir: Path) -> Summary:
@@ -94,7 +62,7 @@ def read_trace(log_dir: Path) -> Trace:
     if not reader.seen:
         reader.dump(_last_of_each(row for path in sorted(log_dir.rglob("*.db")) for row in database_rows(path)))
     if not reader.seen and stream:
-        reader.events(first_of_each(stream, _part_id))
+        reader.events(first_of_each(stream, part_id))
     if not reader.seen and not reader.trace.torn:
         raise LogError("opencode left no log", "its stderr says why")
     return reader.finish()
@@ -110,7 +78,7 @@ def read_dump(found: Iterable[Row]) -> Trace:
 def read_events(found: Iterable[Row]) -> Trace:
     """The trace of an event stream (``--format json``)."""
     reader = _Reader()
-    reader.events(first_of_each(found, _part_id))
+    reader.events(first_of_each(found, part_id))
     return reader.finish()
 
 
@@ -127,28 +95,6 @@ def read_export(document: dict[str, Any], file: str) -> Trace:
 
 def _as_row(table: str, data: dict[str, Any], **keys: Any) -> dict[str, Any]:
     return {"table": table, "row": {"id": data.get("id"), **keys, "data": data}}
-
-
-def is_dump(row: Row) -> bool:
-    """A line of a dump."""
-    data = row.data or {}
-    return text(data.get("table")) in TABLES and isinstance(data.get("row"), dict)
-
-
-def is_event(row: Row) -> bool:
-    """A line of the event stream."""
-    data = row.data or {}
-    return text(data.get("type")) in EVENTS and "sessionID" in data
-
-
-def is_export(document: dict[str, Any]) -> bool:
-    """What ``opencode export`` prints."""
-    messages = document.get("messages")
-    return (
-        isinstance(document.get("info"), dict)
-        and all("info" in m and "parts" in m for m in items(messages))
-        and (bool(messages))
-    )
 
 
 class _Reader:
@@ -201,7 +147,7 @@ class _Reader:
             self._parts.setdefault(ident, []).append((row, part))
 
     def finish(self) -> Trace:
-        for row, session, data in sorted(self._messages, key=_created):
+        for row, session, data in sorted(self._messages, key=created_at):
             if self._is_copy(session, data):
                 continue
             stream = session if session in self._parents else ""
@@ -234,7 +180,7 @@ class _Reader:
         self._variant(row, mapping(record.get("model")).get("variant"))
 
     def _variant(self, row: Row, variant: Any) -> None:
-        name = _level(variant)
+        name = level_of(variant)
         if name and name != "default":
             self.trace.effort = Claim(name, row.file, row.number)
 
@@ -252,7 +198,7 @@ class _Reader:
             self.trace.model = Claim(model, row.file, row.number)
         if provider and not stream:
             self.trace.provider = Claim(provider, row.file, row.number)
-        variant = _level(data.get("variant"))
+        variant = level_of(data.get("variant"))
         if not stream:
             self._variant(row, variant)
         side = data.get("summary") is True
@@ -264,8 +210,10 @@ class _Reader:
             if kind == "tool":
                 self._tool(place, part, stream)
             elif kind == "retry":
-                words = _words(part.get("error"))
-                self.trace.steps.append(Answer(**where, whole=False, error=words, context=_context(part.get("error"))))
+                words = words_of(part.get("error"))
+                self.trace.steps.append(
+                    Answer(**where, whole=False, error=words, context=is_context(part.get("error")))
+                )
                 self.trace.steps.append(Retry(**where, reason=words))
             elif kind == "step-finish":
                 finished += 1
@@ -283,7 +231,7 @@ class _Reader:
         if data.get("error"):
             error = data.get("error")
             self.trace.steps.append(
-                Answer(**here, whole=False, stop="error", error=_words(error), context=_context(error))
+                Answer(**here, whole=False, stop="error", error=words_of(error), context=is_context(error))
             )
 
     def _tool(self, row: Row, part: dict[str, Any], stream: str) -> None:
@@ -295,7 +243,7 @@ class _Reader:
         malformed = None
         if tool == "invalid":
             tool = text(given.get("tool")) or tool
-            malformed = _kind(text(given.get("error")) or said)
+            malformed = malformed_kind(text(given.get("error")) or said)
         elif status == "error" and BAD_SCHEMA.search(said):
             malformed = "schema"
         code = mapping(state.get("metadata")).get("exit")
@@ -308,59 +256,6 @@ class _Reader:
         )  # fmt: skip
 
 
-def _created(message: tuple[Row, str, dict[str, Any]]) -> float:
-    """When it was said, in Unix milliseconds: stores are read by their names, and what was said last is the end."""
-    return amount(mapping(message[2].get("time")).get("created")) or 0.0
-
-
-def _level(variant: Any) -> str | None:
-    """The effort that a variant stands for: the runner's own are called after it."""
-    name = text(variant)
-    return name and name.removeprefix(VARIANT)
-
-
-def usage_of(raw: Any) -> Usage | None:
-    """opencode's tokens: input without cache reads, output without reasoning."""
-    tokens = mapping(raw)
-    if not tokens:
-        return None
-    cache, thought = mapping(tokens.get("cache")), count(tokens.get("reasoning"))
-    return Usage(
-        uncached_input=count(tokens.get("input")),
-        cache_read=count(cache.get("read")),
-        cache_write=count(cache.get("write")),
-        output=count(tokens.get("output")) + thought,
-        reasoning=thought,
-    )
-
-
-def _kind(words: str) -> str:
-    if UNKNOWN_TOOL.search(words):
-        return "unknown_tool"
-    return "json" if BAD_JSON.search(words) else "schema"
-
-
-def _words(error: Any) -> str:
-    raw = mapping(error)
-    return shortened(text(mapping(raw.get("data")).get("message")) or text(raw.get("message"))
-                     or text(raw.get("name"))) or "error"  # fmt: skip
-
-
-def _context(error: Any) -> bool:
-    raw = mapping(error)
-    return "ContextOverflow" in (text(raw.get("name")) or "") or overflows(_words(error))
-
-
-def _part_id(row: Row) -> str | None:
-    return text(mapping((row.data or {}).get("part")).get("id"))
-
-
 def _last_of_each(found: Iterable[Row]) -> Iterable[Row]:
     """A store that was dumped twice has most rows twice; the later one knows more."""
-    return {_row_id(row) or f"{row.file}:{row.number}": row for row in found}.values()
-
-
-def _row_id(row: Row) -> str | None:
-    data = row.data or {}
-    ident = text(mapping(data.get("row")).get("id"))
-    return f"{data.get('table')}/{ident}" if ident else None
+    return {row_id(row) or f"{row.file}:{row.number}": row for row in found}.values()

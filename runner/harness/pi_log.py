@@ -6,7 +6,6 @@ when the session file does not, and it alone says whether the agent came to rest
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,67 +13,27 @@ from typing import TYPE_CHECKING, Any
 
 from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
-from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
+from runner.harness.jsonl import Row, amount, first_of_each, items, mapping, rows, sessions, text
+from runner.harness.pi_rows import (
+    ENTRIES,
+    EVENTS,
+    MALFORMED,
+    check_header,
+    entry_id,
+    key_of,
+    retry_of,
+    stream_of,
+    usage_of,
+)
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
 from runner.harness.trace import Answer, Call, Compaction, Item, Retry, Trace, moment, shortened, since_ms
 from runner.schema.base import digest
-from runner.schema.ledger import Usage
 
 if TYPE_CHECKING:
     from runner.harness.base import Request
 
-SESSION_VERSIONS = (1, 2, 3)
-"""1 has neither ids nor, in its header, a version; 2 has ids and parents; 3 renames a role that nobody counts."""
 STDOUT = "stdout.jsonl"
-
-ENTRIES = frozenset(
-    [
-        "session",
-        "model_change",
-        "thinking_level_change",
-        "message",
-        "compaction",
-        "context_edit",
-        "usage",
-        "label",
-        "branch_summary",
-        "session_info",
-        "custom",
-        "custom_message",
-    ]
-)
-EVENTS = frozenset(
-    [
-        "session",
-        "agent_start",
-        "agent_end",
-        "agent_settled",
-        "turn_start",
-        "turn_end",
-        "message_start",
-        "message_update",
-        "message_end",
-        "tool_execution_start",
-        "tool_execution_update",
-        "tool_execution_end",
-        "auto_compaction_start",
-        "auto_compaction_end",
-        "compaction_start",
-        "compaction_end",
-        "auto_retry_start",
-        "auto_retry_end",
-        "entry_appended",
-        "queue_update",
-        "session_info_changed",
-        "thinking_level_changed",
-    ]
-)
-MALFORMED = (
-    ("json", re.compile(r"^Invalid arguments for tool")),
-    ("schema", re.compile(r"^Validation failed for tool")),
-    ("unknown_tool", re.compile(r"^Tool .{0,200} not found\s*\Z")),
-)
 
 
 def read_summary(log_dir: Path) -> Summary:
@@ -99,14 +58,14 @@ def read_trace(log_dir: Path) -> Trace:
         if kinds & (EVENTS - ENTRIES):  # a stream under another name
             events = events or one
         elif kinds & ENTRIES:
-            version = max(version, _check_header(one, one[0].file))
+            version = max(version, check_header(one, one[0].file))
             found += one
         else:
             strange.append(one)
     if not found and strange:  # a file where the session should be, and none of it is pi's
-        _check_header(strange[0], strange[0][0].file if strange[0] else "the session")
+        check_header(strange[0], strange[0][0].file if strange[0] else "the session")
     if not found and events:
-        _check_header(events, STDOUT)
+        check_header(events, STDOUT)
         return read_events(events)
     if not found:
         raise LogError("pi left no log", "its stderr says why")
@@ -117,13 +76,13 @@ def read_trace(log_dir: Path) -> Trace:
 
 def read_session(found: Sequence[Row]) -> Trace:
     """The trace of one session file. Raises LogError for a version that is not known."""
-    return _of_entries(found, _check_header(found, found[0].file if found else "the log"))
+    return _of_entries(found, check_header(found, found[0].file if found else "the log"))
 
 
 def _of_entries(found: Iterable[Row], version: int) -> Trace:
     """A fork is a file of its own that begins with copies of what it was forked from: each entry counts once."""
     reader = _Reader(f"pi/{version}")
-    for row in first_of_each(found, _entry_id):
+    for row in first_of_each(found, entry_id):
         reader.entry(row)
     return reader.finish()
 
@@ -190,7 +149,7 @@ class _Reader:
         elif kind == "auto_retry_start":
             self.seen += 1
             self._announced = True
-            self.trace.steps.append(_retry(row, stream))
+            self.trace.steps.append(retry_of(row, stream))
         elif kind in ("agent_start", "agent_settled") and not stream:
             self.trace.settled = kind == "agent_settled"
 
@@ -257,7 +216,7 @@ class _Reader:
     def _start(self, row: Row, stream: str, data: dict[str, Any]) -> None:
         """A tool starts: of a call that an answer made, or of one that nothing else tells of."""
         ident = data.get("toolCallId")
-        if self._calls.last(_key(stream, ident)) is None:
+        if self._calls.last(key_of(stream, ident)) is None:
             self._call(row, stream, ident, data.get("toolName"), data.get("args"), None, "")
 
     def _call(
@@ -268,14 +227,14 @@ class _Reader:
         call = Call(file=row.file, line=row.number, at=at, stream=stream, tool=text(name) or "?",
                     id=text(ident) or f"{row.file}:{row.number}", malformed="json" if bad else None,
                     arguments={"unreadable": bad} if bad else arguments)  # fmt: skip
-        self._calls.add(_key(stream, ident), call, answer)
+        self._calls.add(key_of(stream, ident), call, answer)
         self.trace.steps.append(call)
 
     def _result(self, row: Row, stream: str, data: dict[str, Any], content: Any, at: str | None) -> None:
         """A call's end is told by the tool's event, by the message with its result, or by both."""
         self.seen += 1
         way = "message" if "role" in data else "event"
-        call = self._calls.ending(_key(stream, data.get("toolCallId")), way)
+        call = self._calls.ending(key_of(stream, data.get("toolCallId")), way)
         if call is None:
             return
         if (took := amount(data.get("durationMs"))) is not None:
@@ -302,51 +261,6 @@ class _Reader:
             )  # fmt: skip
 
 
-def _key(stream: str, ident: Any) -> str:
-    return f"{stream} {text(ident) or ''}"
-
-
-def stream_of(data: dict[str, Any]) -> str:
-    """The sub-agent that an event is tagged with; empty for the main agent."""
-    agent = text(data.get("agent"))
-    run = data.get("agentRun")
-    return "" if agent is None else agent if run is None else f"{agent}#{run}"
-
-
-def usage_of(raw: Any) -> Usage | None:
-    """Input is without cache; output includes reasoning, which not every provider tells apart."""
-    if not isinstance(raw, dict):
-        return None
-    output, written = count(raw.get("output")), count(raw.get("cacheWrite"))
-    unsaid = output > 0 and "reasoning" not in raw
-    return Usage(
-        uncached_input=count(raw.get("input")),
-        cache_read=count(raw.get("cacheRead")),
-        cache_write=written,
-        cache_write_1h=min(count(raw.get("cacheWrite1h")), written),
-        output=output,
-        reasoning=None if unsaid else count(raw.get("reasoning")),
-    )
-
-
-def _check_header(found: Sequence[Row], name: str) -> int:
-    head = next((row.data for row in found if row.data is not None), {})
-    version = head.get("version", SESSION_VERSIONS[0])
-    if head.get("type") != "session" or version not in SESSION_VERSIONS:
-        known = f"{SESSION_VERSIONS[0]} to {SESSION_VERSIONS[-1]}"
-        raise LogError(f"{name} is no session of pi in version {known}")
-    return int(version)
-
-
-def _entry_id(row: Row) -> str | None:
-    """An entry's id with its time; where it has no id (version 1), all of it, if it says when it was written."""
-    data = row.data or {}
-    ident, at = text(data.get("id")), text(data.get("timestamp"))
-    if ident is not None:
-        return f"{ident} {at}"
-    return digest(data) if at is not None else None
-
-
 def _mark_retries(trace: Trace, given_up: set[int]) -> None:
     """Errors that were asked again: an overflow that was followed by a compaction is none."""
     last = next((step for step in reversed(trace.steps) if isinstance(step, Answer)), None)
@@ -368,17 +282,9 @@ def _add_waits(trace: Trace, events: list[Row]) -> None:
         if kind in ("agent_start", "agent_settled"):
             trace.settled = kind == "agent_settled"
         if kind == "auto_retry_start":
-            announced.append(_retry(row, ""))
+            announced.append(retry_of(row, ""))
     retries = [index for index, step in enumerate(trace.steps) if isinstance(step, Retry)]
     for index, said in zip(retries, announced, strict=False):
         step = trace.steps[index]
         if isinstance(step, Retry):
             trace.steps[index] = replace(step, wait_ms=said.wait_ms)
-
-
-def _retry(row: Row, stream: str) -> Retry:
-    data = row.data or {}
-    return Retry(
-        file=row.file, line=row.number, stream=stream, reason=shortened(text(data.get("errorMessage"))) or "retry",
-        wait_ms=amount(data.get("delayMs")),
-    )  # fmt: skip

@@ -51,6 +51,8 @@ def test_it_reads_as_its_dump_in_the_order_of_time(tmp_path: Path, backwards: bo
     dump(tmp_path / "dump" / "1.jsonl", found)
     database = store(tmp_path / "db" / "deep" / "opencode.db", found[::-1] if backwards else found)
     assert opencode_log.read_summary(tmp_path / "db") == opencode_log.read_summary(tmp_path / "dump")
+    steps = [opencode_log.read_trace(tmp_path / name).steps for name in ("db", "dump")]
+    assert [type(step) for step in steps[0]] == [type(step) for step in steps[1]]
     database.close()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from runner.errors import RigError, UsageError
 from runner.gateway.providers import Provider
-from runner.harness import pi_log
+from runner.harness import pi_log, pi_rows
 from runner.harness.base import Request, guard_version
 from runner.harness.pi import Pi
 from runner.harness.summary import LogError
@@ -242,5 +242,5 @@ def models(request: Request) -> dict[str, object]:  # type: ignore[type-arg]
 def test_what_is_kept_for_an_hour_is_told_apart() -> None:
     """Never more than what was written."""
     said = {"input": 10, "output": 5, "cacheRead": 1, "cacheWrite": 100, "cacheWrite1h": 60}
-    kept = [pi_log.usage_of(said | {"cacheWrite1h": hour}) for hour in (0, 60, 400)]
+    kept = [pi_rows.usage_of(said | {"cacheWrite1h": hour}) for hour in (0, 60, 400)]
     assert [usage.cache_write_1h for usage in kept if usage] == [0, 60, 100]

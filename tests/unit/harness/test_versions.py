@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from runner.harness import claude_log, codex_log, mini_log, mini_rows, opencode_log, pi_log
+from runner.harness import claude_log, codex_log, mini_log, mini_rows, opencode_rows, pi_log
 from runner.harness.onefile import read_file
 from runner.harness.reading import summarise
 from runner.harness.summary import LogError, Summary
@@ -251,7 +251,7 @@ def test_an_export_reads_as_the_store_it_comes_from(tmp_path: Path) -> None:
                                indent=2))  # fmt: skip
     found, plain = read(path), read(LOGS / "opencode" / "unknown_tool.db.jsonl")
     assert found == plain
-    assert opencode_log.is_export({"info": {}, "messages": []}) is False
+    assert opencode_rows.is_export({"info": {}, "messages": []}) is False
 
 
 # -- Claude Code
