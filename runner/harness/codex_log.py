@@ -142,7 +142,8 @@ class _Reader:
         more = [answer for answer in self._counted if answer.file not in recorded]
         if more:  # older versions have no record per answer
             places = {file: place for place, file in enumerate(self._files)}
-            trace.steps = sorted([*trace.steps, *more], key=lambda step: (places[step.file], step.line))
+            last = len(places)  # what the stream alone says
+            trace.steps = sorted([*trace.steps, *more], key=lambda step: (places.get(step.file, last), step.line))
         ran = {id(call) for call in trace.all_calls if call.answered}
         last_answer: dict[str, int] = {}
         for answer in trace.answers:

@@ -37,3 +37,18 @@ def test_totals_without_a_start_are_their_sessions(tmp_path: Path) -> None:
 
     lines(tmp_path / "1.jsonl", block("a", "m1"), totals("s", 0.25), totals("s", 0.5), totals("t", 1.0))
     assert claude_log.read_trace(tmp_path).cost_usd == 1.5
+
+
+def test_a_result_is_for_the_last_answer_that_used_its_id(tmp_path: Path) -> None:
+    """The first one's call never ended: it was cut."""
+    said = {"type": "tool_result", "tool_use_id": "call_0", "is_error": True, "content": "no"}
+    result = {"type": "user", "uuid": "c", "sessionId": "s", "message": {"content": [said]}}
+    lines(tmp_path / "1.jsonl", block("a", "m1", call="call_0"), block("b", "m2", call="call_0"), result)
+    assert [call.failed for call in claude_log.read_trace(tmp_path).calls] == [False, True]
+
+
+def test_a_request_that_is_asked_again_is_no_end(tmp_path: Path) -> None:
+    again = {"type": "system", "subtype": "api_error", "uuid": "b", "sessionId": "s", "error": {"message": "busy"}}
+    lines(tmp_path / "1.jsonl", block("a", "m1"), again)
+    found = claude_log.read_summary(tmp_path)
+    assert (found.stop, found.error, found.retries) == ("end_turn", "busy", 1)

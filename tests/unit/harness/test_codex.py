@@ -98,3 +98,49 @@ def test_a_full_context_is_told_by_its_name_or_else_by_its_words(
     lines(tmp_path / "rollout-1.jsonl", HEAD, answered(2), ends(3, "1", **error))
     found = codex_log.read_summary(tmp_path)
     assert (found.errors, found.context_death) == (1, context)
+
+
+@pytest.mark.parametrize(
+    ("item", "calls"),
+    [
+        ({"type": "local_shell_call", "id": "x", "action": {"command": ["ls"]}}, 1),
+        ({"type": "gadget_call", "call_id": "x"}, 1),  # a version's new kind
+        ({"type": "web_search_call", "id": "x"}, 0),  # the provider made it
+    ],
+)
+def test_a_call_is_of_a_known_kind_or_has_a_calls_id(tmp_path: Path, item: dict[str, Any], calls: int) -> None:
+    lines(tmp_path / "rollout-1.jsonl", HEAD, codex("response_item", 1, **item), answered(2))
+    assert codex_log.read_summary(tmp_path).calls == calls
+
+
+FAR = "words\n" * 400
+
+
+@pytest.mark.parametrize(
+    ("tool", "output", "failed", "malformed"),
+    [
+        ("shell", "Exit code: 1\nOutput:\n", 1, {}),
+        ("shell", "Exit code: 0\nFailed to warm up\nOutput:\n", 0, {}),
+        ("shell", "Exit code: 0\nOutput:\nFailed to run", 0, {}),
+        ("shell", f"{FAR}Exit code: 1", 0, {}),  # what stands so far behind is the command's own
+        ("exec", "Script failed\nScript error:\nSyntaxError: x", 0, {"json": 1}),
+        ("exec", f"Script failed\n{FAR}Script error:\nSyntaxError: x", 1, {}),
+        ("shell", "Script failed\nScript error:\nSyntaxError: x", 1, {}),  # a script of the contestant's
+    ],
+)
+def test_codexs_own_words_say_how_a_command_ended(
+    tmp_path: Path, tool: str, output: str, failed: int, malformed: dict[str, int]
+) -> None:
+    call = codex("response_item", 1, type="function_call", name=tool, call_id="x", arguments="{}")
+    said = codex("response_item", 2, type="function_call_output", call_id="x", output=output)
+    lines(tmp_path / "rollout-1.jsonl", HEAD, call, said, answered(3))
+    found = codex_log.read_summary(tmp_path)
+    assert (found.failed_tools, found.malformed) == (failed, malformed)
+
+
+@pytest.mark.parametrize("rollout", [OLD, [HEAD, answered(2)]], ids=["older", "newer"])
+def test_only_what_the_stream_calls_an_error_is_a_retry(tmp_path: Path, rollout: list[dict[str, Any]]) -> None:
+    lines(tmp_path / "rollout-1.jsonl", *rollout)
+    words = {"message": "Reconnecting... 1/5 (stream closed)"}
+    lines(tmp_path / "stdout.jsonl", {"type": "error", **words}, {"type": "note", **words})
+    assert [retry.reason for retry in codex_log.read_trace(tmp_path).retries] == ["stream closed"]

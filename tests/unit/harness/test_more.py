@@ -98,6 +98,17 @@ def test_a_stream_reads_without_its_name(tmp_path: Path, agent: str) -> None:
     assert found == plain.read_summary(tmp_path)
 
 
+@pytest.mark.parametrize("agent", ["pi", "opencode"])
+def test_a_stream_alone_is_read_whatever_the_folder_calls_it(tmp_path: Path, agent: str) -> None:
+    found = []
+    for name in ("stdout.jsonl", "anything.jsonl"):
+        (tmp_path / name).mkdir()
+        shutil.copy(LOGS / agent / "happy.stdout.jsonl", tmp_path / name / name)
+        found.append(READERS[agent].read_summary(tmp_path / name))
+    assert found[0] == found[1]
+    assert found[0].turns == 4
+
+
 def test_what_codex_prints_is_no_log_and_the_error_names_the_one_that_is() -> None:
     with pytest.raises(LogError, match=r"name its rollout"):
         read_file(LOGS / "codex" / "happy.stdout.jsonl")
