@@ -52,3 +52,32 @@ def test_a_request_that_is_asked_again_is_no_end(tmp_path: Path) -> None:
     lines(tmp_path / "1.jsonl", block("a", "m1"), again)
     found = claude_log.read_summary(tmp_path)
     assert (found.stop, found.error, found.retries) == ("end_turn", "busy", 1)
+
+
+def test_an_answer_before_an_error_was_cut_where_no_log_says_how_answers_end(tmp_path: Path) -> None:
+    first, second = block("a", "m1", call="c1"), block("c", "m2")
+    del first["message"]["stop_reason"], second["message"]["stop_reason"]
+    again = {"type": "system", "subtype": "api_error", "uuid": "b", "sessionId": "s", "error": {"message": "busy"}}
+    lines(tmp_path / "1.jsonl", first, again, second)
+    found = claude_log.read_summary(tmp_path)
+    assert (found.turns, found.calls, found.errors) == (1, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "stream"),
+    [
+        ({}, ""),
+        ({"isSidechain": True, "agentId": "a1"}, "a1"),
+        ({"isSidechain": True}, "x"),
+        ({"parent_tool_use_id": "toolu_1"}, "toolu_1"),
+        ({"agent": "worker"}, "worker"),
+        ({"agent": "worker", "agentRun": 2}, "worker#2"),
+    ],
+)
+def test_a_line_says_which_helper_it_is_of(tmp_path: Path, fields: dict[str, Any], stream: str) -> None:
+    line = block("x", "m1", call="c1")
+    line["message"]["usage"] = {"output_tokens": 9, "output_tokens_details": {"thinking_tokens": 4}}
+    lines(tmp_path / "1.jsonl", {**line, **fields})
+    trace = claude_log.read_trace(tmp_path)
+    assert [call.stream for call in trace.calls] == [stream]
+    assert [answer.usage.reasoning for answer in trace.answers if answer.usage] == [4]

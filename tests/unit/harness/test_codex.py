@@ -123,13 +123,15 @@ FAR = "words\n" * 400
         ("shell", "Exit code: 0\nFailed to warm up\nOutput:\n", 0, {}),
         ("shell", "Exit code: 0\nOutput:\nFailed to run", 0, {}),
         ("shell", f"{FAR}Exit code: 1", 0, {}),  # what stands so far behind is the command's own
+        ("shell", {"content": "Exit code: 0", "success": False}, 1, {}),
+        ("shell", {"content": "Exit code: 1", "success": True}, 0, {}),
         ("exec", "Script failed\nScript error:\nSyntaxError: x", 0, {"json": 1}),
         ("exec", f"Script failed\n{FAR}Script error:\nSyntaxError: x", 1, {}),
         ("shell", "Script failed\nScript error:\nSyntaxError: x", 1, {}),  # a script of the contestant's
     ],
 )
 def test_codexs_own_words_say_how_a_command_ended(
-    tmp_path: Path, tool: str, output: str, failed: int, malformed: dict[str, int]
+    tmp_path: Path, tool: str, output: Any, failed: int, malformed: dict[str, int]
 ) -> None:
     call = codex("response_item", 1, type="function_call", name=tool, call_id="x", arguments="{}")
     said = codex("response_item", 2, type="function_call_output", call_id="x", output=output)

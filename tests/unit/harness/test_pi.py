@@ -244,3 +244,26 @@ def test_what_is_kept_for_an_hour_is_told_apart() -> None:
     said = {"input": 10, "output": 5, "cacheRead": 1, "cacheWrite": 100, "cacheWrite1h": 60}
     kept = [pi_rows.usage_of(said | {"cacheWrite1h": hour}) for hour in (0, 60, 400)]
     assert [usage.cache_write_1h for usage in kept if usage] == [0, 60, 100]
+
+
+def test_no_thought_in_no_words_and_an_unknown_one_in_some() -> None:
+    usages = [pi_rows.usage_of({"input": 1, "output": number}) for number in (0, 5)]
+    assert [usage.reasoning for usage in usages if usage] == [0, None]
+
+
+def test_entries_of_one_id_that_were_written_at_other_times_are_two(tmp_path: Path) -> None:
+    """Ids are short, and a session may be long."""
+    entries = [{"type": "message", "id": "e", "timestamp": f"2026-01-01T00:00:0{n}.000Z",
+                "message": {"role": "assistant", "stopReason": "stop", "timestamp": n}} for n in (1, 2, 2)]  # fmt: skip
+    log = [{"type": "session", "version": 3}, *entries]
+    (tmp_path / "1.jsonl").write_text("".join(json.dumps(line) + "\n" for line in log))
+    assert pi_log.read_summary(tmp_path).turns == 2
+
+
+@pytest.mark.parametrize("session", [True, False])
+def test_how_long_it_waits_before_it_asks_again_is_said_by_the_stream(tmp_path: Path, session: bool) -> None:
+    retries = pi_log.read_trace(lay(tmp_path, "r429", session=session)).retries
+    events = [json.loads(line) for line in (tmp_path / "stdout.jsonl").read_text().splitlines()]
+    said = [event["delayMs"] for event in events if event["type"] == "auto_retry_start"]
+    assert [retry.wait_ms for retry in retries] == said
+    assert len(said) == 2
