@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from runner.errors import ConfigError
+from runner.registry.benchmark import load_benchmark
 from runner.registry.carry import check_variables, read_carried
+
+MINI = Path(__file__).parents[2] / "support" / "mini"
 
 
 def test_a_marker_is_carried(tmp_path: Path) -> None:
@@ -49,3 +53,20 @@ def test_a_secret_in_a_variable_is_refused_like_one_in_a_file() -> None:
         with pytest.raises(ConfigError, match="environment: NOTE seems to hold") as refused:
             check_variables({"NOTE": value}, {"API_KEY": "hunter2hunter2"})
         assert value not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("env: {REPORT: /out/cases.xml}", "env: {REPORT: KEY}"),
+        ("  commands:\n", "  environment: {NOTE: KEY}\n  commands:\n"),
+    ],
+)
+def test_no_entry_is_read_that_hands_a_secret_to_its_contestants(tmp_path: Path, old: str, new: str) -> None:
+    home = tmp_path / "registry"
+    shutil.copytree(MINI, home, ignore=shutil.ignore_patterns(".bench", "__pycache__"))
+    index = home / "index.md"
+    assert old in index.read_text()
+    index.write_text(index.read_text().replace(old, new.replace("KEY", "sk-" + "a" * 20), 1))
+    with pytest.raises(ConfigError, match="seems to hold"):
+        load_benchmark(index, "mini")

@@ -102,6 +102,24 @@ def test_a_criterion_stands_in_a_row_of_its_own(
     assert told == ["files", "exit 0", "exit 0"]
 
 
+def test_a_proof_during_which_somebody_edits_a_file_proves_nothing(
+    home: Path, opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def groups(bench: Any, *rest: object) -> dict[str, proof.Group]:
+        def edits() -> list[Claim]:
+            with (home / "etalon" / "add.txtar").open("a") as case:
+                case.write("\n")
+            return claim("edited")
+
+        return {"baseline": edits}
+
+    monkeypatch.setattr(proof, "_groups", groups)
+    monkeypatch.setattr(proof, "prove_determinism", lambda bench, seed: [])
+    certificate = proof.certify(opened().kit, Watch(), lambda one: None)
+    assert "meanwhile" in [one.id for one in certificate.claims if not one.ok]
+    assert not certificate.proven
+
+
 def test_all_solutions_begin_at_once(home: Path, opened: Opened) -> None:
     manifest = home / "flawed" / "manifest.yaml"
     line = "- {id: nop-%d, about: x, patches: [], expect: {gates: {scope: true}}}\n"
