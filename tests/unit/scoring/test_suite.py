@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -186,48 +186,48 @@ def test_once_a_placebo_bites_no_mutant_is_begun_any_more(monkeypatch: pytest.Mo
     assert sum(ran) / len(ran) < 120  # the last of three placebos stands at 150 of 200 on average, the first at 50
 
 
+class Answers:
+    """A suite that runs nothing: ``answer`` says what comes of each program; ``ran``: which were asked about."""
+
+    mirror = None
+
+    def __init__(self, answer: Callable[[str], SuiteResult]) -> None:
+        self._answer = answer
+        self.ran: list[str] = []
+
+    def run(self, program: str, **more: object) -> SuiteResult:
+        self.ran.append(program)
+        return self._answer(program)
+
+
 @pytest.mark.parametrize("verdict", ["red", "timeout", "invalid"])
 def test_after_a_bite_the_control_is_not_run_again(monkeypatch: pytest.MonkeyPatch, verdict: Any) -> None:
     monkeypatch.setattr("runner.scoring.mutations.mutant", lambda mirror, program, patch: patch.name)
-    ran: list[str] = []
-
-    class Guesses:
-        mirror = None
-
-        def run(self, program: str, **more: object) -> SuiteResult:
-            ran.append(program)
-            return SuiteResult(verdict, ("a",)) if program == "p" else GREEN
-
-    suite: Any = Guesses()
+    suite: Any = Answers(lambda program: SuiteResult(verdict, ("a",)) if program == "p" else GREEN)
     patches = [Patch(f"f{n}", Path()) for n in range(60)]
     swept = Sweeper(suite, "frozen", False, 0, lambda line: None)
     assert swept.sweep(patches, [Patch("p", Path())], {}).bitten == ["p"]
-    assert (ran.count("frozen"), ran[-1]) == (1, "p")
+    assert (suite.ran.count("frozen"), suite.ran[-1]) == (1, "p")
 
 
 def test_an_error_on_a_placebo_ends_the_sweep_and_is_the_only_thing_said(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("runner.scoring.mutations.mutant", lambda mirror, program, patch: patch.name)
-    ran: list[str] = []
 
-    class Breaks:
-        mirror = None
+    def breaks(program: str) -> SuiteResult:
+        if program.startswith("p"):
+            raise RigError("no engine")
+        time.sleep(0.002)
+        return GREEN
 
-        def run(self, program: str, **more: object) -> SuiteResult:
-            ran.append(program)
-            if program.startswith("p"):
-                raise RigError("no engine")
-            time.sleep(0.002)
-            return GREEN
-
-    suite: Any = Breaks()
+    suite: Any = Answers(breaks)
     placebos, faults = ([Patch(f"{kind}{n}", Path()) for n in range(count)] for kind, count in (("p", 2), ("f", 100)))
     for _ in range(4):
         with pytest.raises(RigError, match="no engine"):
             Sweeper(suite, "frozen", False, 0, lambda line: None).sweep(faults, placebos, {})
     assert caplog.records == []
-    assert len(ran) < 4 * 102  # all of them only if a placebo came last every time
+    assert len(suite.ran) < 4 * 102  # all of them only if a placebo came last every time
 
 
 def test_a_corpus_that_counts_its_runs_kills_nothing(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,11 @@ def test_a_criterion_stands_in_a_row_of_its_own(
 
     def groups(bench: Any, *rest: object) -> dict[str, proof.Group]:
         hidden = Check(bench.baseline, Command(argv=["true"]), oracle_dir=tmp_path)
-        checks = {"hidden": hidden, "open": replace(hidden, oracle_dir=None)}
-        return {name: lambda check=check: claim(bench.place(check).why()) for name, check in checks.items()}  # type: ignore[misc]
+
+        def judged(check: Check) -> list[Claim]:
+            return claim(bench.place(check).why())
+
+        return {"hidden": partial(judged, hidden), "open": partial(judged, replace(hidden, oracle_dir=None))}
 
     monkeypatch.setattr(proof, "Bays", Row)
     monkeypatch.setattr(proof, "_groups", groups)
