@@ -1,3 +1,4 @@
+# courier-api-canary-5b0d1f0e-7c55-4e0a-9a4e-2d6b7c1f93a8
 """Headless Chromium over its debugging pipe: no port, no library."""
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ class Browser:
             os.chown(self._profile, uid, uid)
         to_read, self._to = os.pipe()
         self._from, from_write = os.pipe()
-        binary = shutil.which("chromium")
+        binary = shutil.which("chromium-headless-shell")
         if binary is None:
-            raise RigError("there is no chromium in this image")
+            raise RigError("there is no headless Chromium in this image")
         # Chromium reads commands from descriptor 3 and answers on 4.
         shell = f'exec 3<&{to_read} 4>&{from_write}; exec "$@"'
         env = {"PATH": os.environ["PATH"], "HOME": str(self._profile), "TZ": "UTC", "LC_ALL": "C.UTF-8"}

@@ -1,3 +1,4 @@
+# courier-api-canary-5b0d1f0e-7c55-4e0a-9a4e-2d6b7c1f93a8
 """Does a delivery change reach every board exactly once? Black-box, on a fresh server and database.
 
     python3 -B run.py [--repo /work/repo] [--out /out] [--only CASE]

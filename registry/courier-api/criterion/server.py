@@ -1,3 +1,4 @@
+# courier-api-canary-5b0d1f0e-7c55-4e0a-9a4e-2d6b7c1f93a8
 """The branch's server as a process of another user, and nothing of it on disk here."""
 
 from __future__ import annotations

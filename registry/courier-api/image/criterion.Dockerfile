@@ -1,8 +1,8 @@
-# The image of the success criterion: the contestant's image (PARENT) and Debian's Chromium.
+# The image of the success criterion: the contestant's image (PARENT) and Debian's headless Chromium.
 ARG PARENT
 FROM ${PARENT}
 RUN apt-get -o Acquire::Retries=3 update \
  && DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 install -y --no-install-recommends \
-      chromium fonts-dejavu-core \
+      chromium-headless-shell fonts-dejavu-core \
  && rm -rf /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log /var/cache/debconf/*-old \
- && chromium --version --no-sandbox
+ && chromium-headless-shell --version --no-sandbox

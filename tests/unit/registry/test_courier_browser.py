@@ -68,7 +68,7 @@ except RigError as error:
     ],
 )
 def test_whose_doing_it_is(tmp_path: Path, page: str, machine: str, said: str) -> None:
-    browser = tmp_path / "chromium"
+    browser = tmp_path / "chromium-headless-shell"
     browser.write_text(CHROMIUM.format(python=sys.executable))
     browser.chmod(0o755)
     if machine == "broken":

@@ -14,6 +14,12 @@ from pgwire import Connection, PgError
 
 TIMEOUT_S = 20.0
 _ENV_PREFIXES = ("PG", "STOCKROOM_")
+# What commands import of the standard library; anything else works too, and is compiled once a run.
+_PACKAGES = ("collections", "encodings", "re")
+_MODULES = (
+    "__future__", "copyreg", "csv", "enum", "functools", "hashlib", "keyword",
+    "operator", "reprlib", "types",
+)  # fmt: skip
 
 
 class Program:
@@ -24,6 +30,7 @@ class Program:
         self.user = user
         self._main = str(directory / "stockroom" / "__main__.py")
         # Bytecode goes to a directory of this run alone: a mutated source must not meet old code.
+        _link_stdlib(cache)
         self.env = {
             "PATH": "/usr/bin:/bin",
             "LC_ALL": "C.UTF-8",
@@ -149,6 +156,18 @@ class Script:
         if self._held is not None:
             self._held.close()
             self._held = None
+
+
+def _link_stdlib(cache: Path) -> None:
+    """Let the bytecode that came with Python serve there: made anew it costs as much as a case."""
+    library = Path(os.__file__).parent
+    inside = cache / library.relative_to(library.anchor)
+    inside.mkdir(parents=True)
+    for package in _PACKAGES:
+        (inside / package).symlink_to(library / package / "__pycache__")
+    for module in _MODULES:
+        name = f"{module}.{sys.implementation.cache_tag}.pyc"
+        (inside / name).symlink_to(library / "__pycache__" / name)
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:

@@ -1,0 +1,35 @@
+"""Imports what a tree may import, so that the image's type checker has read it once."""
+
+import argparse
+import ast
+import collections.abc
+import contextlib
+import csv
+import dataclasses
+import datetime
+import decimal
+import enum
+import functools
+import hashlib
+import io
+import itertools
+import json
+import os
+import pathlib
+import queue
+import re
+import shlex
+import shutil
+import signal
+import socket
+import string
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import types
+import typing
+import uuid
