@@ -2,55 +2,62 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from runner.lab.check import CheckResult
 from runner.lab.text import plain
 from runner.schema.certificate import Claim
-from runner.schema.entry import Milestone
-from runner.scoring.criterion import judge_criterion
+from runner.schema.entry import Criterion, Milestone
+from runner.scoring.criterion import Verdict, judge_criterion
 from runner.scoring.patches import reference_stages
 from runner.validate.bench import Bench
 
 
 def prove_baseline_claims(bench: Bench) -> list[Claim]:
+    """The criterion, which mostly waits, begins at once and beside the other checks."""
     entry = bench.kit.benchmark.entry
-    baseline = bench.branch(bench.baseline)
-    ci = baseline.check(entry.commands["ci"], "baseline-ci")  # its own tests have to prove it here as well
-    lines = plain(ci.stdout + ci.stderr).strip().splitlines()
-    claims = [
-        Claim(
-            group="baseline",
-            id="ci",
-            ok=ci.passed,
-            sentence="CI is green on the baseline"
-            if ci.passed
-            else f"CI is red on the baseline ({ci.why()}): {' / '.join(lines[-2:])}",
-            fix="a model must never be charged for a red baseline: mend image or entry",
-        )
-    ]
-    claims += [
-        _not_done(bench, milestone, before) for milestone, before in zip(entry.milestones, _stages(bench), strict=False)
-    ]
-    if entry.criterion is not None:
-        verdicts = judge_criterion(bench.branch(bench.baseline))
-        passed = [v.number for v in verdicts if v.passed]
-        counted = set(entry.criterion.counted)
-        stand = [(v.number, sorted(odd)) for v in verdicts if v.passed is False and (odd := counted - set(v.failed))]
-        unmeasured = [v.detail for v in verdicts if v.passed is None]
-        claims.append(
-            Claim(
-                group="baseline",
-                id="criterion",
-                ok=not (passed or stand or unmeasured),
-                sentence=f"the success criterion fails on the baseline in all {len(verdicts)} repeats"
-                if not (passed or stand or unmeasured)
-                else f"the success criterion passes on the baseline in repeat {passed[0]}: there is nothing to measure"
-                if passed
-                else f"the baseline does not fail {', '.join(stand[0][1])}, which is counted, in repeat {stand[0][0]}"
-                if stand
-                else f"the success criterion could not be measured: {unmeasured[0]}",
-                fix="the symptom has to reproduce on the baseline every time",
-            )
-        )
+    with ThreadPoolExecutor(1) as aside:
+        verdicts = aside.submit(judge_criterion, bench.branch(bench.baseline)) if entry.criterion else None
+        ci = bench.branch(bench.baseline).check(entry.commands["ci"], "baseline-ci")  # its own tests prove it here too
+        claims = [_green(ci)]
+        claims += [_not_done(bench, m, before) for m, before in zip(entry.milestones, _stages(bench), strict=False)]
+        if entry.criterion is not None and verdicts is not None:
+            claims.append(_criterion_fails(entry.criterion, verdicts.result()))
     return claims
+
+
+def _green(ci: CheckResult) -> Claim:
+    lines = plain(ci.stdout + ci.stderr).strip().splitlines()
+    return Claim(
+        group="baseline",
+        id="ci",
+        ok=ci.passed,
+        sentence="CI is green on the baseline"
+        if ci.passed
+        else f"CI is red on the baseline ({ci.why()}): {' / '.join(lines[-2:])}",
+        fix="a model must never be charged for a red baseline: mend image or entry",
+    )
+
+
+def _criterion_fails(criterion: Criterion, verdicts: Sequence[Verdict]) -> Claim:
+    passed = [v.number for v in verdicts if v.passed]
+    counted = set(criterion.counted)
+    stand = [(v.number, sorted(odd)) for v in verdicts if v.passed is False and (odd := counted - set(v.failed))]
+    unmeasured = [v.detail for v in verdicts if v.passed is None]
+    return Claim(
+        group="baseline",
+        id="criterion",
+        ok=not (passed or stand or unmeasured),
+        sentence=f"the success criterion fails on the baseline in all {len(verdicts)} repeats"
+        if not (passed or stand or unmeasured)
+        else f"the success criterion passes on the baseline in repeat {passed[0]}: there is nothing to measure"
+        if passed
+        else f"the baseline does not fail {', '.join(stand[0][1])}, which is counted, in repeat {stand[0][0]}"
+        if stand
+        else f"the success criterion could not be measured: {unmeasured[0]}",
+        fix="the symptom has to reproduce on the baseline every time",
+    )
 
 
 def _stages(bench: Bench) -> list[str]:

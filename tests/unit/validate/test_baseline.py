@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import yaml
@@ -64,11 +65,15 @@ def test_a_reference_that_does_not_apply_is_said_elsewhere(home: Path, opened: O
     assert [claim.id for claim in prove_baseline_claims(bench) if claim.id.startswith("verify")] == ["verify-M01"]
 
 
-def test_a_counted_case_that_the_baseline_passes_is_named(home: Path, opened: Opened) -> None:
-    """The criterion fails, and the sentence must not say that it passes."""
+def with_criterion(home: Path) -> None:
     index = home / "index.md"
     criterion = "{dir: etalon, report: /out/c.xml, counted: [one, two], command: {argv: [judge], oracle: true}}"
     index.write_text(index.read_text().replace("  flawed: flawed\n", f"  flawed: flawed\n  criterion: {criterion}\n"))
+
+
+def test_a_counted_case_that_the_baseline_passes_is_named(home: Path, opened: Opened) -> None:
+    """The criterion fails, and the sentence must not say that it passes."""
+    with_criterion(home)
     bench = opened()
     report = b'<testsuite><testcase name="one"><failure/></testcase><testcase name="two"/></testsuite>'
 
@@ -80,3 +85,21 @@ def test_a_counted_case_that_the_baseline_passes_is_named(home: Path, opened: Op
     (claim,) = [c for c in prove_baseline_claims(replace(bench, place=place)) if c.id == "criterion"]
     assert not claim.ok
     assert claim.sentence == "the baseline does not fail two, which is counted, in repeat 1"
+
+
+def test_the_criterion_does_not_wait_for_the_other_checks(home: Path, opened: Opened) -> None:
+    """It is the longest of them, and mostly waits itself."""
+    with_criterion(home)
+    bench = opened()
+    begun = Event()
+
+    def place(check: Check) -> CheckResult:
+        if check.oracle_dir is None:
+            assert begun.wait(20), "the criterion has not begun"
+            return bench.place(check)
+        begun.set()
+        return CheckResult(0, False, False, 0.1, b"", b"", report=b'<testsuite><testcase name="one"/></testsuite>')
+
+    claims = {claim.id: claim for claim in prove_baseline_claims(replace(bench, place=place))}
+    assert claims["ci"].ok
+    assert claims["criterion"].sentence.startswith("the success criterion passes on the baseline in repeat 1")
