@@ -80,9 +80,10 @@ def folder_files(sheet: Sheet) -> dict[str, bytes]:
         files["plan/milestones/M01-first/M01-first.md"] = _rendered("milestone.md.j2", sheet).encode()
     if sheet.proposals:
         faults = "mutations/faults"
+        mark = f"# {sheet.canary}\n".encode()
         files[f"{faults}/manifest.yaml"] = _rendered("manifest.yaml.j2", sheet).encode()
         files["mutations/REVIEW.md"] = _rendered("review.md.j2", sheet).encode()
-        files |= {f"{faults}/{p.entry.id}.patch": p.patch for p in sheet.proposals}
+        files |= {f"{faults}/{p.entry.id}.patch": mark + p.patch for p in sheet.proposals}
     return files
 
 

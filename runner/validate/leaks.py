@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,29 +51,47 @@ def prove_no_leaks(bench: Bench) -> list[Claim]:
                "the contestant's repository holds the baseline alone: one branch, no hidden object, nothing newer"),
     ]  # fmt: skip
     if canary:
-        files = _hidden_files(bench.kit.benchmark)
-        held = sum(canary.encode() in file.read_bytes() for file in files)
-        right = f"the canary, which stands in {held} of {len(files)} hidden files, is nowhere a contestant can read"
-        claims.append(_claim("canary", looked, found.get("canary", []), right))
+        claims.append(canary_claim(canary, list(secrets(bench).values()), looked, found.get("canary", [])))
     return claims
+
+
+def canary_claim(canary: str, hidden: Sequence[bytes], looked: bool, found: list[str]) -> Claim:
+    """``hidden``: contents of the hidden files; ``found``: places within reach. What stands nowhere betrays nothing."""
+    held = sum(canary.encode() in content for content in hidden)
+    if looked and not found and hidden and not held:
+        return Claim(
+            group="leaks",
+            id="canary",
+            ok=False,
+            sentence=f"the canary stands in none of {len(hidden)} hidden files, so one that got out cannot be told",
+            fix="write it into a comment of each; text before a patch's first line does no harm",
+        )
+    right = f"the canary, which stands in {held} of {len(hidden)} hidden files, is nowhere a contestant can read"
+    return _claim("canary", looked, found, right)
+
+
+def secrets(bench: Bench) -> dict[Path, bytes]:
+    """The hidden files with their contents, but for those that the baseline shows to everybody."""
+    shown = {f.blob for f in bench.mirror.tree(bench.baseline)}
+    contents = {file: file.read_bytes() for file in hidden_files(bench.kit.benchmark)}
+    return {file: content for file, content in contents.items() if blob_id(content) not in shown}
 
 
 def hidden_blobs(bench: Bench) -> dict[str, str]:
     """Git blob ids of everything hidden: files beside the registry, and what the reference adds to the baseline."""
-    benchmark = bench.kit.benchmark
-    visible = {f.blob for f in bench.mirror.tree(bench.baseline)}
     hidden: dict[str, str] = {}
-    for file in _hidden_files(benchmark):
-        content = file.read_bytes()
+    for file, content in secrets(bench).items():
         if content.strip():
-            hidden.setdefault(blob_id(content), _name(benchmark.home, file))
+            hidden.setdefault(blob_id(content), _name(bench.kit.benchmark.home, file))
     if bench.reference is not None:
+        shown = {f.blob for f in bench.mirror.tree(bench.baseline)}
         for entry_of_tree in bench.mirror.tree(bench.reference):
-            hidden.setdefault(entry_of_tree.blob, f"the reference's {printable(entry_of_tree.path)}")
-    return {blob: name for blob, name in hidden.items() if blob not in visible and blob != blob_id(b"")}
+            if entry_of_tree.blob not in {*shown, blob_id(b"")}:
+                hidden.setdefault(entry_of_tree.blob, f"the reference's {printable(entry_of_tree.path)}")
+    return hidden
 
 
-def _hidden_files(benchmark: Benchmark) -> list[Path]:
+def hidden_files(benchmark: Benchmark) -> list[Path]:
     """Everything beside the registry that no contestant may see."""
     entry = benchmark.entry
     commands = [*entry.commands.values(), *(m.verify for m in entry.milestones if not isinstance(m.verify, str))]

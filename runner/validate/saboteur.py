@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 
 from runner.lab.check import CONTESTANT
 from runner.lab.tree import lay
@@ -15,6 +16,7 @@ from runner.sprint.worker import Task
 from runner.validate.bench import Bench
 
 BRANCH = "bench/saboteur"
+_MUST_FAIL = ("scope", "ci")
 
 
 def prove_saboteur(bench: Bench) -> list[Claim]:
@@ -28,23 +30,24 @@ def prove_saboteur(bench: Bench) -> list[Claim]:
         box.remove()
         bundle = bench.folder / "saboteur.bundle"
         taken = take_over(pod, bench.mirror, bundle, base=bench.baseline, branch=BRANCH, message="saboteur")
-    must_fail = ("scope", "ci")
-    judged = measure_gates(bench.branch(taken.head), None, lambda gate: None, must_fail)
-    gates = {g.id: g.passed for g in judged.gates}
-    wrong = [name for name in must_fail if gates.get(name) is not False]
+    judged = measure_gates(bench.branch(taken.head), None, lambda gate: None, _MUST_FAIL)
     deleted = len(tests_of(entry, bench.mirror.tree(bench.baseline)))
-    return [
-        Claim(
-            group="solutions",
-            id="saboteur",
-            ok=not wrong,
-            sentence=f"the saboteur, which deletes {deleted} files of tests, fails the gates ci and scope"
-            if not wrong
-            else f"the saboteur passes the gate {' and '.join(wrong)}: "
-            f"{deleted} deleted files of tests and an edited CI go unnoticed",
-            fix="CI must fail where there are no tests, and its configuration must be protected"
-            if deleted
-            else "it found no tests to delete: call files or folder so (tests/, test_*, *.test.*), or name unit_file",
-            evidence={"gates": gates},
-        )
-    ]
+    return [saboteur_claim({g.id: g.passed for g in judged.gates}, deleted)]
+
+
+def saboteur_claim(gates: Mapping[str, bool | None], deleted: int) -> Claim:
+    """``gates``: whether each passed; ``deleted``: files of tests that it found and took away."""
+    wrong = [name for name in _MUST_FAIL if gates.get(name) is not False]
+    return Claim(
+        group="solutions",
+        id="saboteur",
+        ok=not wrong,
+        sentence=f"the saboteur, which deletes {deleted} files of tests, fails the gates ci and scope"
+        if not wrong
+        else f"the saboteur passes the gate {' and '.join(wrong)}: "
+        f"{deleted} deleted files of tests and an edited CI go unnoticed",
+        fix="CI must fail where there are no tests, and its configuration must be protected"
+        if deleted
+        else "it found no tests to delete: call files or folder so (tests/, test_*, *.test.*), or name unit_file",
+        evidence={"gates": dict(gates)},
+    )

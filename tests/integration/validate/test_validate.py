@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 import yaml
 
-from runner.errors import ConfigError
+from runner.errors import ConfigError, Interrupted
 from runner.lab.check import Check, CheckResult, SetupFails, run_check
 from runner.lab.prepare import prepare_kit
 from runner.registry.benchmark import load_benchmark
@@ -219,6 +219,10 @@ def test_a_leak_is_found_by_its_content(engine: Engine, home: Path) -> None:
         prove_no_leaks(replace(bench, kit=replace(bench.kit, benchmark=load_benchmark(home / "index.md", "mini"))))
     )
     assert "etalon/add.txtar (/work/repo/notes.env)" in claims["image"]
+    # A search that was stopped says so; it is no leak, and no clean image.
+    bench.kit.cancel.set()
+    with pytest.raises(Interrupted, match="the proof was stopped"):
+        prove_no_leaks(bench)
 
 
 def test_a_success_criterion_that_passes_on_the_baseline(engine: Engine, home: Path) -> None:

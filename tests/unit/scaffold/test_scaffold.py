@@ -41,7 +41,9 @@ def test_a_python_repository_becomes_an_entry_that_loads(make_repo: MakeRepo, in
     assert {"Makefile", "pyproject.toml"} <= set(entry.protected)
     assert (entry.cases_dir, entry.case_reader) == ("tests", "junit")
     assert entry.services.database is None
-    assert entry.canary in (index.parent / "sums-1/mutations/faults/manifest.yaml").read_text()
+    hidden = sorted((index.parent / "sums-1/mutations/faults").iterdir())
+    assert len(hidden) > 2
+    assert all(str(entry.canary) in file.read_text() for file in hidden)
     assert not benchmark.workspaces_dir.is_relative_to(repo)
     dockerfile = (index.parent / "sums-1/image/Dockerfile").read_text()
     assert "--requirement requirements-declared.txt" in dockerfile
@@ -97,7 +99,9 @@ def test_patches_apply_and_are_single_faults(make_repo: MakeRepo, index: Path, t
     review = (index.parent / "sums-1/mutations/REVIEW.md").read_text()
     for entry in entries:
         patch = (index.parent / "sums-1/mutations/faults" / f"{entry.id}.patch").read_bytes()
-        assert patch.startswith(f"diff --git a/{entry.source} b/{entry.source}\n".encode())
+        mark, _, diff = patch.partition(b"\n")
+        assert mark == f"# {benchmark.entry.canary}".encode()
+        assert diff.startswith(f"diff --git a/{entry.source} b/{entry.source}\n".encode())
         changed = apply_patch(mirror, commit, patch, entry.id)
         assert mirror.changed_paths(commit, changed) == [(entry.source or "").encode()]
         assert mirror.diff_lines(commit, changed) <= 2
@@ -117,7 +121,10 @@ def test_the_same_baseline_gives_the_same_patches(make_repo: MakeRepo, index: Pa
     for name in ("one", "two"):
         scaffold(index, name, repo, "main")
     one, two = (sorted((index.parent / n / "mutations/faults").glob("*.patch")) for n in ("one", "two"))
-    assert [(p.name, p.read_bytes()) for p in one] == [(p.name, p.read_bytes()) for p in two]
+    (mine,), (other,) = ({p.read_text().split("\n")[0] for p in patches} for patches in (one, two))
+    assert mine != other  # its own canary
+    same = [(p.name, p.read_text().replace(other, mine)) for p in two]
+    assert [(p.name, p.read_text()) for p in one] == same
 
 
 def test_the_number_of_patches_is_a_limit(make_repo: MakeRepo, index: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from runner.cli.prove import Proof
 from runner.errors import ConfigError, DiskFull, RigError
 from runner.registry.benchmark import load_benchmark
 from runner.registry.frozen import freeze
@@ -24,6 +25,16 @@ def test_a_folder_that_cannot_be_written(home: Path) -> None:
     folder.write_text("in the way")
     with pytest.raises(RigError, match=r"certificates cannot be written: .* — make .* a folder you may write to"):
         place_of(benchmark)
+
+
+def test_a_proof_that_could_not_be_kept_does_not_begin(home: Path) -> None:
+    (home / ".bench").mkdir(exist_ok=True)
+    place = place_of(load_benchmark(home / "index.md", "mini")).parent
+    place.rmdir()
+    place.write_text("in the way")
+    proof = Proof(home / "index.md", "mini", quiet=True)  # never entered: it has no engine to begin with
+    with pytest.raises(RigError, match="certificates cannot be written"):
+        proof.prove(freeze=False, seed=1)
 
 
 def test_a_disk_without_room(home: Path) -> None:

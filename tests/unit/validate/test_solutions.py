@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from runner.validate.solutions import prove_reference
+import pytest
+
+from runner.validate.saboteur import saboteur_claim
+from runner.validate.solutions import prove_reference, prove_solutions
 from tests.unit.validate.conftest import Opened
 
 
@@ -49,3 +52,37 @@ def test_tests_of_what_is_new_need_the_reference_as_their_program(home: Path, op
     assert "the corpus is not green on the frozen program: red (zero.txtar)" in claim.sentence
     assert "case_reader" not in claim.sentence
     assert claim.fix == "tests of what is new cannot be green on the baseline: say target: reference"
+
+
+@pytest.mark.parametrize("kind", ["graded", "flawed"])
+def test_solutions_that_no_manifest_names_claim_nothing(home: Path, opened: Opened, kind: str) -> None:
+    bench = opened()
+    assert prove_solutions(bench, kind, None) == []
+    manifest = home / "nothing" / "manifest.yaml"
+    manifest.parent.mkdir()
+    manifest.write_text("solutions: []\n")
+    claims = prove_solutions(bench, kind, "nothing")
+    assert [c.ok for c in claims] == [False]
+
+
+@pytest.mark.parametrize(
+    ("gates", "wrong"),
+    [
+        ({"scope": True, "ci": False}, "scope"),
+        ({"scope": False, "ci": None}, "ci"),
+        ({"ci": False}, "scope"),
+        ({"scope": True, "ci": True}, "scope and ci"),
+    ],
+)
+def test_what_the_saboteur_passes_is_named(gates: dict[str, bool | None], wrong: str) -> None:
+    claim = saboteur_claim(gates, 3)
+    assert not claim.ok
+    assert claim.sentence.startswith(f"the saboteur passes the gate {wrong}: 3 deleted files of tests")
+    assert claim.fix == "CI must fail where there are no tests, and its configuration must be protected"
+    assert saboteur_claim(gates, 0).fix.startswith("it found no tests to delete: call files or folder so")
+
+
+def test_a_saboteur_that_fails_both_gates_is_as_it_should_be() -> None:
+    claim = saboteur_claim({"scope": False, "ci": False}, 12)
+    assert claim.ok
+    assert claim.sentence == "the saboteur, which deletes 12 files of tests, fails the gates ci and scope"
