@@ -262,6 +262,12 @@ class _Reader:
         failed = data.get("is_error") is True
         trace.stop = "error" if failed else text(data.get("stop_reason"))
         trace.error = shortened(text(data.get("result"))) if failed else None
+        full = data.get("terminal_reason") == "prompt_too_long" or overflows(trace.error)
+        if failed and full and not any(answer.context for answer in trace.own_answers[-1:]):
+            trace.steps.append(
+                Answer(file=row.file, line=row.number, at=moment(data.get("timestamp")), whole=False, stop="error",
+                       error=trace.error, context=True)
+            )  # fmt: skip
         trace.cost_usd = added([amount(one.get("total_cost_usd")) for one in said_last])
         trace.duration_ms = added([amount(one.get("duration_ms")) for one in said_last])
         trace.turns = sum(count(one.get("num_turns")) for one in said_last) or None

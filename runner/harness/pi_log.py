@@ -122,8 +122,11 @@ class _Reader:
                 self._asked_anew()
             if level := text(data.get("thinkingLevel")):
                 self.trace.effort = Claim(level, row.file, row.number)
-        elif kind == "model_change" and (provider := text(data.get("provider"))):
-            self.trace.provider = Claim(provider, row.file, row.number)
+        elif kind == "model_change":
+            if provider := text(data.get("provider")):
+                self.trace.provider = Claim(provider, row.file, row.number)
+            if self.trace.model is None and (model := text(data.get("modelId"))):
+                self.trace.model = Claim(model, row.file, row.number)
 
     def event(self, row: Row) -> None:
         """One event of the stream."""

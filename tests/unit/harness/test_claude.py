@@ -54,6 +54,21 @@ def test_a_request_that_is_asked_again_is_no_end(tmp_path: Path) -> None:
     assert (found.stop, found.error, found.retries) == ("end_turn", "busy", 1)
 
 
+@pytest.mark.parametrize(
+    "words", [{"terminal_reason": "prompt_too_long", "result": "no"}, {"result": "Prompt is too long"}]
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_a_stream_that_lost_all_but_its_last_word_knows_that_the_context_was_full(
+    tmp_path: Path, words: dict[str, Any], told: bool
+) -> None:
+    said = {"id": "x", "model": "<synthetic>", "content": [{"type": "text", "text": "Prompt is too long"}]}
+    spoken = {"type": "assistant", "session_id": "s", "message": said, "error": "invalid_request"}
+    last = {"type": "result", "session_id": "s", "subtype": "success", "is_error": True, **words}
+    lines(tmp_path / "stdout.jsonl", *([spoken] if told else []), last)
+    found = claude_log.read_summary(tmp_path)
+    assert (found.stop, found.errors, found.context_errors, found.context_death) == ("error", 1, 1, True)
+
+
 def test_an_answer_before_an_error_was_cut_where_no_log_says_how_answers_end(tmp_path: Path) -> None:
     first, second = block("a", "m1", call="c1"), block("c", "m2")
     del first["message"]["stop_reason"], second["message"]["stop_reason"]

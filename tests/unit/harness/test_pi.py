@@ -267,3 +267,13 @@ def test_how_long_it_waits_before_it_asks_again_is_said_by_the_stream(tmp_path: 
     said = [event["delayMs"] for event in events if event["type"] == "auto_retry_start"]
     assert [retry.wait_ms for retry in retries] == said
     assert len(said) == 2
+
+
+def test_a_run_without_an_answer_knows_the_model_it_was_started_with(tmp_path: Path) -> None:
+    head = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-29T10:00:00Z"}
+    change = {"type": "model_change", "id": "a", "provider": "p", "modelId": "m"}
+    asked = {"type": "message", "id": "b", "message": {"role": "user", "content": "go"}}
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (head, change, asked)))
+    found = pi_log.read_identity(tmp_path)
+    assert found.logged_model is not None
+    assert (found.logged_model.value, found.logged_model.line) == ("m", 2)
