@@ -19,6 +19,7 @@ from runner.harness.claude_rows import (
     Message,
     added,
     answer_id,
+    copy_id,
     gather,
     is_api_error,
     is_transcript,
@@ -73,7 +74,7 @@ def read_trace(log_dir: Path) -> Trace:
 def read_rows(found: Iterable[Row], *, stream: bool = False) -> Trace:
     """The trace of a transcript, or of a stream-json log, as the seed's logs are."""
     schema = "claude-code stream" if stream else "claude-code transcript"
-    whole = list(first_of_each(found, lambda row: text((row.data or {}).get("uuid"))))
+    whole = list(first_of_each(first_of_each(found, lambda row: text((row.data or {}).get("uuid"))), copy_id))
     reader = _Reader(schema, gather(whole, stream=stream), sidechains(whole))
     for row in whole:
         reader.line(row)

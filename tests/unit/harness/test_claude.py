@@ -21,6 +21,26 @@ def test_a_line_that_was_written_twice_holds_no_second_call(tmp_path: Path, name
     assert (found.turns, found.calls) == (2, 2)
 
 
+@pytest.mark.parametrize(("copied", "turns"), [(True, 2), (False, 4)])
+def test_two_starts_may_name_their_answers_alike_and_one_that_goes_on_copies_them(
+    tmp_path: Path, copied: bool, turns: int
+) -> None:
+    """A local server names no request; a copy has its time and its words, under ids of its own."""
+
+    def start(day: int, session: str) -> list[dict[str, Any]]:
+        said = [block(f"{session}{n}", f"msg_{n}", call="call_0") for n in (1, 2)]
+        return [{**line, "sessionId": session, "timestamp": f"2026-11-{day}T10:00:00Z"} for line in said]
+
+    lines(tmp_path / "1.jsonl", *start(28, "s"))
+    lines(tmp_path / "2.jsonl", *start(28 if copied else 29, "t"))
+    found = claude_log.read_summary(tmp_path)
+    assert (found.turns, found.calls, found.usage.output) == (
+        turns,
+        turns,
+        turns * block("a", "m1")["message"]["usage"]["output_tokens"],
+    )
+
+
 def test_what_was_written_to_the_cache_may_be_told_by_its_times_alone(tmp_path: Path) -> None:
     line = block("a", "m1")
     line["message"]["usage"] = {"cache_creation": {"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4}}
