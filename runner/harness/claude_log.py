@@ -125,7 +125,7 @@ class _Reader:
         elif kind == "system":
             self._system(row, data, at)
         elif kind == "api-request":
-            self._request(row, mapping(data.get("params")))
+            self._request(row, data)
         elif kind == "cost-state":
             self.seen += 1
             self._states[text(data.get("sessionId")) if "startTime" not in data else str(data["startTime"])] = data
@@ -242,8 +242,11 @@ class _Reader:
         elif kind == "init" and (model := text(data.get("model"))):
             self.trace.model = self.trace.model or Claim(model, row.file, row.number)
 
-    def _request(self, row: Row, params: dict[str, Any]) -> None:
+    def _request(self, row: Row, data: dict[str, Any]) -> None:
         self.seen += 1
+        if stream_of(data, self._roots) or (text(data.get("querySource")) or "").startswith("agent"):
+            return  # a helper's effort is not the run's
+        params = mapping(data.get("params"))
         effort = text(mapping(params.get("output_config")).get("effort"))
         thinking = mapping(params.get("thinking"))
         if effort is None and "budget_tokens" in thinking:

@@ -41,6 +41,18 @@ def test_two_starts_may_name_their_answers_alike_and_one_that_goes_on_copies_the
     )
 
 
+@pytest.mark.parametrize("whose", [{"isSidechain": True}, {"agentId": "a1"}, {"querySource": "agent:builtin:Explore"}])
+def test_a_helpers_effort_is_not_the_runs(tmp_path: Path, whose: dict[str, Any]) -> None:
+    def request(effort: str, **more: Any) -> dict[str, Any]:
+        return {"type": "api-request", "sessionId": "s", "params": {"output_config": {"effort": effort}}, **more}
+
+    helper = {"isSidechain": True, **whose} if "agentId" in whose else whose
+    lines(tmp_path / "1.jsonl", request("high", querySource="sdk"), block("a", "m1"), request("low", **helper))
+    effort = claude_log.read_trace(tmp_path).effort
+    assert effort is not None
+    assert effort.value == "high"
+
+
 def test_what_was_written_to_the_cache_may_be_told_by_its_times_alone(tmp_path: Path) -> None:
     line = block("a", "m1")
     line["message"]["usage"] = {"cache_creation": {"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4}}
