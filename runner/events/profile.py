@@ -111,32 +111,39 @@ def deaths(trace: Trace, settings: ProcessSettings) -> int:
 def frozen(trace: Trace) -> tuple[int | None, int | None]:
     """Retries, and the time they took in milliseconds (a lower bound); null where the schema writes none down.
 
-    Lost is what lies between the last moment before a retry and the first one after it that are known; retries back to
-    back share one bracket.
+    Lost is what lies between the last moment before a retry and the first one after it; retries back to back share one
+    bracket. Where one of the two is not known it is what the agent said that it would wait, else the time is null.
     """
     retries = [step for step in trace.steps if isinstance(step, Retry)]
     if not retries:
         return (0, 0) if trace.schema.startswith(RETRIES_SHOWN) else (None, None)
-    lost = 0.0
+    lost: list[float | None] = []
     before: str | None = None
-    inside = False
+    after: str | None = None
+    waits: list[float | None] = []
+    """Of the retries of the bracket that is open."""
     for step in trace.steps:
         failure = isinstance(step, Answer) and not step.whole
         if isinstance(step, Retry):
-            inside = True
-        elif inside and not failure and (at := _moment(step)):
-            lost += since_ms(before, at) or 0.0
-            inside, before = False, at
-        elif not inside:
+            waits.append(step.wait_ms)
+            after = step.at or after
+        elif waits and not failure and step.at:
+            lost.append(_bracket(before, step.at, waits))
+            waits, before, after = [], step.at, None
+        elif waits:
+            after = step.at or after
+        else:
             before = _ended(step) or before
-    if inside:  # it never came back: what it waited for is all that is known
-        last = [step.at for step in trace.steps if step.at]
-        lost += since_ms(before, last[-1] if last else None) or 0.0
-    return len(retries), round(lost)
+    if waits:  # it never came back, perhaps not even to the end of its last wait
+        if isinstance(trace.steps[-1], Retry) and waits[-1] is not None:
+            waits[-1] = 0.0
+        lost.append(_bracket(before, after, waits))
+    return len(retries), None if None in lost else round(sum(part or 0.0 for part in lost))
 
 
-def _moment(step: Item) -> str | None:
-    return step.at
+def _bracket(before: str | None, after: str | None, waits: Sequence[float | None]) -> float | None:
+    took = since_ms(before, after)
+    return sum(wait or 0.0 for wait in waits) if took is None and None not in waits else took
 
 
 def _ended(step: Item) -> str | None:

@@ -31,6 +31,12 @@ _CODE = re.compile(r"[A-Za-z_.: -]{1,80}|\d{1,6}")
 """What an error is called; anything else might quote the key."""
 
 
+_CACHE_READ = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
+"""Beside OpenAI's own place for it: DeepSeek, Moonshot, LiteLLM's proxy."""
+_CACHE_WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
+"""OpenAI and OpenRouter, LiteLLM's proxy, Alibaba."""
+
+
 @dataclass
 class Facts:
     """What is known about an answer so far."""
@@ -148,6 +154,8 @@ class AnswerReader:
         else:
             self._identity(data)
             choice = _first(data.get("choices"))
+            if choice.get("error"):
+                self._failed(choice["error"])
             # Moonshot has it inside the choice, Groq in a field of its own; the usual place has the last word.
             for holder in (choice, data.get("x_groq"), data):
                 self._usage(holder.get("usage") if isinstance(holder, dict) else None)
@@ -177,8 +185,8 @@ class AnswerReader:
     def _whole(self, data: dict[str, Any]) -> None:
         self._identity(data)
         self._usage(data.get("usage"))
-        if data.get("error"):
-            self._failed(data["error"])
+        if error := data.get("error") or _first(data.get("choices")).get("error"):  # OpenRouter: inside the choice
+            self._failed(error)
         else:
             self.facts.complete = True
 
@@ -232,14 +240,19 @@ def canonical_usage(wire: Wire, raw: dict[str, Any]) -> Usage | None:
     spent = raw.get(f"{names[1]}_tokens_details")
     inside = inside if isinstance(inside, dict) else {}
     spent = spent if isinstance(spent, dict) else {}
-    read = min(_count(inside, "cached_tokens") or _count(raw, "prompt_cache_hit_tokens") or 0, into)
-    write = min(_count(inside, "cache_write_tokens") or 0, into - read)
+    read = next(filter(None, (_count(inside, "cached_tokens"), *(_count(raw, key) for key in _CACHE_READ))), 0)
+    write = next(filter(None, (_count(part, key) for part in (inside, raw) for key in _CACHE_WRITTEN)), 0)
+    read = min(read, into)
+    write = min(write, into - read)
+    thought = _count(spent, "reasoning_tokens")
+    if thought and _count(raw, "total_tokens") == into + out + thought:  # xAI: the total alone says it is not inside
+        out += thought
     return Usage(
         uncached_input=into - read - write,
         cache_read=read,
         cache_write=write,
         output=out,
-        reasoning=_count(spent, "reasoning_tokens"),
+        reasoning=thought,
     )
 
 

@@ -24,8 +24,8 @@ _AGENTS_OWN = {
     "anthropic": re.compile(r"custom|(bash|text_editor|computer|memory|tool_search_tool_(bm25|regex))(_\d{8})?"),
 }
 _KIND = (
-    ("web_fetch", re.compile(r"fetch|url_context|browser")),
-    ("web_search", re.compile(r"search_preview|web_?search|google_search|live_?search|x_search|^search$|^web$")),
+    ("web_fetch", re.compile(r"fetch|url_?context|browser")),
+    ("web_search", re.compile(r"search_preview|web_?search|google_?search|live_?search|x_search|^search$|^web$")),
     ("code_execution", re.compile(r"code|shell|container|python|bash|skill")),
     ("mcp", re.compile(r"mcp|connector")),
     ("file_search", re.compile(r"file_search|retrieval|knowledge|collections")),
@@ -81,13 +81,18 @@ def _foreign(wire: Wire, data: dict[str, Any]) -> Iterator[str]:
     for tool in _declared(wire, data):
         if not isinstance(tool, dict):
             continue
-        kind = tool.get("type", "custom" if wire == "anthropic" else "function")
+        kind = tool.get("type", _untyped(tool))
         if not isinstance(kind, str):
             yield "other"
         elif kind == "shell" and _runs_locally(tool):
             continue
         elif own.fullmatch(kind) is None:
             yield kind
+
+
+def _untyped(tool: dict[str, Any]) -> str:
+    """One that the agent executes has a name; Google's own are called by their only key."""
+    return "custom" if "name" in tool or "function" in tool else next(iter(tool), "other")
 
 
 def _declared(wire: Wire, data: dict[str, Any]) -> Iterator[Any]:

@@ -19,6 +19,7 @@ from runner.harness.claude_rows import (
     Message,
     added,
     answer_id,
+    copy_id,
     gather,
     is_api_error,
     is_transcript,
@@ -73,7 +74,7 @@ def read_trace(log_dir: Path) -> Trace:
 def read_rows(found: Iterable[Row], *, stream: bool = False) -> Trace:
     """The trace of a transcript, or of a stream-json log, as the seed's logs are."""
     schema = "claude-code stream" if stream else "claude-code transcript"
-    whole = list(first_of_each(found, lambda row: text((row.data or {}).get("uuid"))))
+    whole = list(first_of_each(first_of_each(found, lambda row: text((row.data or {}).get("uuid"))), copy_id))
     reader = _Reader(schema, gather(whole, stream=stream), sidechains(whole))
     for row in whole:
         reader.line(row)
@@ -124,7 +125,7 @@ class _Reader:
         elif kind == "system":
             self._system(row, data, at)
         elif kind == "api-request":
-            self._request(row, mapping(data.get("params")))
+            self._request(row, data)
         elif kind == "cost-state":
             self.seen += 1
             self._states[text(data.get("sessionId")) if "startTime" not in data else str(data["startTime"])] = data
@@ -241,8 +242,11 @@ class _Reader:
         elif kind == "init" and (model := text(data.get("model"))):
             self.trace.model = self.trace.model or Claim(model, row.file, row.number)
 
-    def _request(self, row: Row, params: dict[str, Any]) -> None:
+    def _request(self, row: Row, data: dict[str, Any]) -> None:
         self.seen += 1
+        if stream_of(data, self._roots) or (text(data.get("querySource")) or "").startswith("agent"):
+            return  # a helper's effort is not the run's
+        params = mapping(data.get("params"))
         effort = text(mapping(params.get("output_config")).get("effort"))
         thinking = mapping(params.get("thinking"))
         if effort is None and "budget_tokens" in thinking:
@@ -262,6 +266,12 @@ class _Reader:
         failed = data.get("is_error") is True
         trace.stop = "error" if failed else text(data.get("stop_reason"))
         trace.error = shortened(text(data.get("result"))) if failed else None
+        full = data.get("terminal_reason") == "prompt_too_long" or overflows(trace.error)
+        if failed and full and not any(answer.context for answer in trace.own_answers[-1:]):
+            trace.steps.append(
+                Answer(file=row.file, line=row.number, at=moment(data.get("timestamp")), whole=False, stop="error",
+                       error=trace.error, context=True)
+            )  # fmt: skip
         trace.cost_usd = added([amount(one.get("total_cost_usd")) for one in said_last])
         trace.duration_ms = added([amount(one.get("duration_ms")) for one in said_last])
         trace.turns = sum(count(one.get("num_turns")) for one in said_last) or None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from runner.harness.jsonl import Row, count, items, mapping, text
+from runner.schema.base import digest
 from runner.schema.ledger import Usage
 
 KNOWN = frozenset(
@@ -106,10 +107,19 @@ def gather(found: Iterable[Row], *, stream: bool) -> dict[str, Message]:
 
 
 def answer_id(row: Row) -> str:
-    """What the lines of one answer share: its id, with its request's where that is named: servers may repeat ids."""
+    """What the lines of one answer share: its id, with its request's or else its session's: servers may repeat ids."""
     data = row.data or {}
     ident = text(mapping(data.get("message")).get("id"))
-    return f"{ident} {text(data.get('requestId')) or ''}" if ident else f"{row.file}:{row.number}"
+    session = text(data.get("sessionId")) or text(data.get("session_id")) or ""
+    return f"{ident} {text(data.get('requestId')) or row.file + session}" if ident else f"{row.file}:{row.number}"
+
+
+def copy_id(row: Row) -> str | None:
+    """What an answer's line without a request's id shares with its copies: sessions that went on began with such."""
+    data = row.data or {}
+    if data.get("type") != "assistant" or "requestId" in data or "timestamp" not in data:
+        return None
+    return digest([data["timestamp"], data.get("message")])
 
 
 def sidechains(found: Iterable[Row]) -> dict[str, str]:

@@ -85,11 +85,11 @@ class _Reader:
         self.seen = 0
         self._stream = ""
         self._calls = Calls()
-        self._made: dict[str, str] = {}
         self._records: set[str] = set()
         self._counted: list[Answer] = []
         self._totals = Totals()
         self._copied: dict[str, str] = {}
+        self._turn: str | None = None
         self._files: dict[str, None] = {}
         self._items = 0
         self._acts = [0, 0]
@@ -101,7 +101,7 @@ class _Reader:
         self._done = False
 
     def rollout(self, found: Iterable[Row]) -> None:
-        self._stream = ""
+        self._stream, self._turn = "", None
         self._totals.rewind()
         for row in first_of_each(found, line_id):
             self._files.setdefault(row.file)
@@ -129,12 +129,16 @@ class _Reader:
 
     def stream(self, found: Iterable[Row]) -> None:
         self.trace.schema = WITH_STREAM
+        failed: Row | None = None
         for row in found:
             data = row.data or {}
             if (reason := reconnected(data)) is not None:
                 self.trace.steps.append(Retry(file=row.file, line=row.number, reason=reason))
-            elif data.get("type") in ("turn.started", "turn.completed"):
+            elif data.get("type") in ("turn.started", "turn.completed", "turn.failed"):
                 self.trace.settled = data["type"] == "turn.completed"
+                failed = row if data["type"] == "turn.failed" else None
+        if failed is not None:
+            self._fails(failed, mapping((failed.data or {}).get("error")), None)
 
     def finish(self) -> Trace:
         trace = self.trace
@@ -167,6 +171,7 @@ class _Reader:
             trace.provider = Claim(provider, row.file, row.number)
 
     def _context(self, row: Row, payload: dict[str, Any]) -> None:
+        self._turn = text(payload.get("turn_id")) or self._turn
         chosen = mapping(mapping(payload.get("collaboration_mode")).get("settings"))
         self._model = text(payload.get("model")) or text(chosen.get("model")) or self._model
         self._effort = text(payload.get("effort")) or text(chosen.get("reasoning_effort"))
@@ -189,8 +194,8 @@ class _Reader:
         self._acted()
         named = text(payload.get("call_id"))
         key = (text(payload.get("id")) or "") if named is None else named
-        if key and self._made.setdefault(json.dumps(payload, sort_keys=True), row.file) != row.file:
-            return  # a fork begins with what the file it was forked from holds
+        if key and self._is_copy(row, payload):
+            return
         arguments, bad = arguments_of(payload)
         call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key or f"{row.file}:{row.number}",
                     arguments=arguments, tool=text(payload.get("name")) or kind or "?",
@@ -223,11 +228,14 @@ class _Reader:
             self._token_count(row, mapping(payload.get("info")), at)
         elif kind in ("task_complete", "turn_complete"):
             self._complete(row, payload, at)
+        elif kind == "error" and not (self._stream or self._is_copy(row, payload)):
+            self._fails(row, payload, at)
         elif kind == "exec_command_end":
             self._command_end(payload)
 
     def _begins(self, row: Row, payload: dict[str, Any]) -> None:
         """A turn that has not ended has no end, however the one before it ended."""
+        self._turn = text(payload.get("turn_id")) or self._turn
         if window := count(payload.get("model_context_window")):
             self.trace.context_window = Claim(str(window), row.file, row.number)
         if not self._stream and not self._is_copy(row, payload):
@@ -261,7 +269,7 @@ class _Reader:
 
     def _record(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         key = text(payload.get("response_id"))
-        copy = json.dumps([key, payload.get("usage")], sort_keys=True)
+        copy = json.dumps([self._turn, key, payload.get("usage")], sort_keys=True)
         if key and copy in self._records:
             return  # a fork or a compaction copies turns
         self._records.add(copy)
@@ -275,7 +283,8 @@ class _Reader:
         self._acts[0] = 0
 
     def _token_count(self, row: Row, info: dict[str, Any], at: str | None) -> None:
-        spent = self._totals.spent(row.file, info.get("total_token_usage"), info.get("last_token_usage"))
+        total, last = info.get("total_token_usage"), info.get("last_token_usage")
+        spent = self._totals.spent(total, last, copy=self._is_copy(row, mapping(total or last)))
         if spent is not None:
             self._counted.append(
                 Answer(file=row.file, line=row.number, at=at, stream=self._stream, whole=True, model=self._model,
@@ -287,10 +296,13 @@ class _Reader:
     def _acted(self) -> None:
         """The answer under way is the agent's own: it says or does something to the outside."""
         self._acts = [1, 1]
+        if not self._stream:
+            self.trace.stop = self.trace.error = None
 
     def _is_copy(self, row: Row, payload: dict[str, Any]) -> bool:
-        """A fork begins with what the file it was forked from holds, under new times."""
-        return self._copied.setdefault(json.dumps(payload, sort_keys=True), row.file) != row.file
+        """A fork begins with what the file it was forked from holds: under new times, but turns keep their ids."""
+        said = json.dumps([self._turn, payload], sort_keys=True)
+        return self._copied.setdefault(said, row.file) != row.file
 
     def _compacted(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         if self._is_copy(row, payload):
@@ -303,11 +315,16 @@ class _Reader:
         self.trace.steps.append(Compaction(file=row.file, line=row.number, at=at, stream=self._stream))
 
     def _complete(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
-        error = payload.get("error")
         if self._stream or self._is_copy(row, payload):
             return
-        if not isinstance(error, dict):
-            self.trace.stop, self.trace.error = "stop", None
+        if isinstance(error := payload.get("error"), dict):
+            self._fails(row, error, at)
+        elif self.trace.error is None:
+            self.trace.stop = "stop"
+
+    def _fails(self, row: Row, error: dict[str, Any], at: str | None) -> None:
+        """A turn ends by an error: told by its last line, by an event of its own (other versions), or by the stream."""
+        if self.trace.error is not None:
             return
         words = text(error.get("message")) or "error"
         info = error.get("codex_error_info")

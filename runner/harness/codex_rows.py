@@ -89,23 +89,25 @@ def line_id(row: Row) -> str | None:
 class Totals:
     """Answers' tokens from cumulative counts: the same count again is the same answer told twice.
 
-    The count starts anew after a resumption; a fork begins with copies of the counts of another file.
+    The count starts anew after a resumption.
     """
 
     def __init__(self) -> None:
         self._last: dict[str, Any] | None = None
-        self._seen: dict[str, str] = {}
 
     def rewind(self) -> None:
         """Another file begins."""
         self._last = None
 
-    def spent(self, file: str, total: Any, last: Any) -> Usage | None:
-        """What one answer took, as it says itself (``last``) or as ``total`` has grown; null: nothing new."""
+    def spent(self, total: Any, last: Any, *, copy: bool) -> Usage | None:
+        """What one answer took, as it says itself (``last``) or as ``total`` has grown; null: nothing new.
+
+        ``copy``: a fork begins with copies of the counts of another file.
+        """
         if not isinstance(total, dict):
-            return usage_of(last)
+            return None if copy else usage_of(last)
         before, self._last = self._last, total
-        if total == before or self._seen.setdefault(json.dumps(total, sort_keys=True), file) != file:
+        if total == before or copy:
             return None
         if isinstance(last, dict):
             return usage_of(last)
@@ -139,10 +141,12 @@ def said(output: Any) -> tuple[str, bool | None]:
     if isinstance(output, list):
         return "\n".join(text(part.get("text")) or "" for part in items(output)), None
     words = text(output) or ""
-    if words.startswith('{"output"'):  # older versions: the output and its exit code as JSON
+    if words.startswith("{"):  # older versions: the output and its exit code as JSON
         try:
             data = mapping(json.loads(words))
         except (ValueError, RecursionError):
+            return words, None
+        if data.keys() != {"output", "metadata"}:
             return words, None
         code = mapping(data.get("metadata")).get("exit_code")
         return text(data.get("output")) or "", code != 0 if isinstance(code, int) else None

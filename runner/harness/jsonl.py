@@ -52,7 +52,7 @@ def whole_of(path: Path) -> bytes:
             return b""
     if len(whole) > MAX_DOCUMENT_BYTES:
         raise LogError(f"{path.name} is too large to read")
-    return whole
+    return whole.strip(b"\0")  # as in lines: what a crash of the machine leaves
 
 
 def _line(file: IO[bytes]) -> bytes:
@@ -108,11 +108,11 @@ def parsed(whole: bytes) -> Any:
 
 
 def _characters(whole: bytes) -> bytes | str:
-    """UTF-8 in which a byte that is no character, as a program may print it, costs no more than itself."""
+    """UTF-8, whatever mark begins it, in which a byte that is no character costs no more than itself."""
     try:
         whole.decode("utf-8")
     except UnicodeDecodeError:
-        return whole.decode("utf-8", "replace")
+        return whole.decode("utf-8-sig", "replace")
     return whole
 
 

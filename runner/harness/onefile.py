@@ -76,7 +76,8 @@ def _reader_of(found: Sequence[Row]) -> Reader:
         return pi_log.read_session
     if kinds & CLAUDE_EVENTS:
         return lambda lines: claude_log.read_rows(lines, stream=True)
-    raise LogError(f"{len(found)} lines, and none is of a known schema")
+    known = "name what pi, Claude Code, Codex, mini-swe-agent or opencode wrote"
+    raise LogError(f"{len(found)} lines, and none is of a known schema", known)
 
 
 def _kind(row: Row) -> str | None:

@@ -122,8 +122,11 @@ class _Reader:
                 self._asked_anew()
             if level := text(data.get("thinkingLevel")):
                 self.trace.effort = Claim(level, row.file, row.number)
-        elif kind == "model_change" and (provider := text(data.get("provider"))):
-            self.trace.provider = Claim(provider, row.file, row.number)
+        elif kind == "model_change":
+            if provider := text(data.get("provider")):
+                self.trace.provider = Claim(provider, row.file, row.number)
+            if self.trace.model is None and (model := text(data.get("modelId"))):
+                self.trace.model = Claim(model, row.file, row.number)
 
     def event(self, row: Row) -> None:
         """One event of the stream."""
@@ -201,12 +204,13 @@ class _Reader:
         spent = amount(mapping(mapping(message.get("usage")).get("cost")).get("total"))
         if spent is not None:
             self.trace.cost_usd = (self.trace.cost_usd or 0.0) + spent
-        if named:
-            self.trace.model = Claim(named, row.file, row.number)
-        if level:
-            self.trace.effort = Claim(level, row.file, row.number)
-        if provider := text(message.get("provider")):
-            self.trace.provider = Claim(provider, row.file, row.number)
+        trace = self.trace  # a helper's words hold until the main agent speaks
+        if named and not (stream and trace.model):
+            trace.model = Claim(named, row.file, row.number)
+        if level and not (stream and trace.effort):
+            trace.effort = Claim(level, row.file, row.number)
+        if (provider := text(message.get("provider"))) and not (stream and trace.provider):
+            trace.provider = Claim(provider, row.file, row.number)
         if whole:  # a call in an answer that was cut was never run
             for part in items(message.get("content")):
                 if part.get("type") == "toolCall":

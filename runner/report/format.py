@@ -72,11 +72,12 @@ def grade(value: float) -> str:
     return str(float(rounded(value, 2)))
 
 
-def stall(count: int | None, milliseconds: float) -> str:
+def stall(count: int | None, milliseconds: float | None) -> str:
     """Time lost to stalls and their number, ``4m40s (6)``; none at all is ``0s``, not measured ``-``."""
     if count is None:
         return "-"
-    return f"{duration(milliseconds / 1000)} ({count})" if count else "0s"
+    lost = "-" if milliseconds is None else duration(milliseconds / 1000)
+    return f"{lost} ({count})" if count else "0s"
 
 
 def table(columns: list[str], rows: list[list[str]]) -> str:

@@ -63,7 +63,7 @@ def seed_row(entry: Entry, layers: Layers, stated: Stated, *, date: str, model: 
         "cache": "-" if tokens is None else _pair(tokens["cached"], tokens["cache_write"]),
         "cost": cost_cell(layers.cost, stated.provider),
         "time": _time(run),
-        "freeze": fmt.stall(run.get("freezes"), run.get("freeze_ms") or 0),
+        "freeze": fmt.stall(run.get("freezes"), run.get("freeze_ms")),
         "report": report,
         "comment": "",
     }

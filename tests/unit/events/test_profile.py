@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 
-from runner.events.profile import Profile, profile, rebaselines
+from runner.events.profile import Profile, frozen, profile, rebaselines
 from runner.events.segments import Segment, of_log
+from runner.harness import codex_log
 from runner.harness.trace import Call, Trace, best_cycle, loops
 from runner.schema.layers import ProcessSettings
 from tests.support.seedlog import Pi, log, stored
+from tests.unit.harness.test_expected import LOGS
 
 SETTINGS = ProcessSettings(
     rebaseline_pattern="--txtar-update",
@@ -94,6 +98,37 @@ def test_back_to_back_retries_share_one_bracket_of_lost_time(tmp_path: Path) -> 
     pi.second += 20
     found = of(tmp_path, pi.call("read", {"path": "b"}).end().text)
     assert (found.freezes, found.freeze_ms) == (2, 22_000)
+
+
+def claude_retries(*, ends: bool) -> str:
+    """A stream without times: the agent says how long it is going to wait."""
+    again = [{"type": "system", "subtype": "api_retry", "session_id": "s", "retry_delay_ms": 2000, "error_status": 529,
+              "attempt": n} for n in (1, 2)]  # fmt: skip
+    last = {"type": "result", "session_id": "s", "subtype": "success", "is_error": True, "result": "API Error: 529"}
+    error = {"type": "assistant", "session_id": "s", "is_api_error_message": True,
+             "message": {"model": "<synthetic>", "content": [{"type": "text", "text": "API Error: 529"}]}}  # fmt: skip
+    return "".join(json.dumps(line) + "\n" for line in [*again, *([error, last] if ends else [])])
+
+
+@pytest.mark.parametrize(("ends", "lost"), [(True, 4000), (False, 2000)])
+def test_where_no_time_is_known_what_it_said_it_would_wait_was_lost(tmp_path: Path, ends: bool, lost: int) -> None:
+    found = of(tmp_path, claude_retries(ends=ends))
+    assert (found.freezes, found.freeze_ms) == (2, lost)
+
+
+def test_a_clock_that_went_back_takes_no_waiting_away(tmp_path: Path) -> None:
+    pi = Pi().call("read", {"path": "a"}).end("error", "429")
+    pi.add(type="auto_retry_start", attempt=1, maxAttempts=3, delayMs=2000, errorMessage="429")
+    pi.second -= 3600
+    found = of(tmp_path, pi.call("read", {"path": "b"}).end().text)
+    assert (found.freezes, found.freeze_ms) == (1, 2000)
+
+
+def test_reconnects_without_a_time_took_nobody_knows_how_long(tmp_path: Path) -> None:
+    for name in ("session", "stdout"):
+        kept = f"{'rollout-1' if name == 'session' else name}.jsonl"
+        shutil.copy(LOGS / "codex" / f"r429.{name}.jsonl", tmp_path / kept)
+    assert frozen(codex_log.read_trace(tmp_path)) == (2, None)
 
 
 def test_no_retry_is_zero_where_the_log_would_say_so(tmp_path: Path) -> None:

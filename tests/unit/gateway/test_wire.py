@@ -131,6 +131,38 @@ def test_openai_counts_hold_the_cache_and_ours_do_not() -> None:
     assert canonical_usage("chat", {"prompt_tokens": 1.5, "completion_tokens": 1}) is None
 
 
+@pytest.mark.parametrize(
+    ("counts", "found"),
+    [
+        ({"cached_tokens": 40}, Usage(uncached_input=60, cache_read=40, output=9)),
+        ({"prompt_cache_hit_tokens": 40, "prompt_cache_miss_tokens": 60},
+         Usage(uncached_input=60, cache_read=40, output=9)),
+        ({"cache_read_input_tokens": 40, "cache_creation_input_tokens": 7,
+          "prompt_tokens_details": {"cached_tokens": 40, "cache_creation_tokens": 7}},
+         Usage(uncached_input=53, cache_read=40, cache_write=7, output=9)),
+        ({"prompt_tokens_details": {"cached_tokens": 0, "cache_creation_input_tokens": 7}},
+         Usage(uncached_input=93, cache_write=7, output=9)),
+        ({"total_tokens": 203, "completion_tokens_details": {"reasoning_tokens": 94}},
+         Usage(uncached_input=100, output=103, reasoning=94)),
+        ({"total_tokens": 109, "completion_tokens_details": {"reasoning_tokens": 4}},
+         Usage(uncached_input=100, output=9, reasoning=4)),
+    ],
+    ids=["moonshot", "deepseek", "litellm", "alibaba", "xai", "openai"],
+)  # fmt: skip
+def test_each_servers_own_places_for_its_counts(counts: dict[str, Any], found: Usage) -> None:
+    """xAI's output is without its reasoning: only the total says so."""
+    assert canonical_usage("chat", {"prompt_tokens": 100, "completion_tokens": 9, **counts}) == found
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_error_may_stand_inside_the_choice(streamed: bool) -> None:
+    choice = {"index": 0, "finish_reason": "error", "error": {"code": 502, "message": "upstream"}}
+    text = json.dumps({"id": "c", "model": "m", "choices": [choice]}).encode()
+    reader = AnswerReader("chat")
+    reader.feed(b"data: " + text + b"\n\ndata: [DONE]\n\n" if streamed else text)
+    assert reader.finish().error == "502"
+
+
 SPLIT = {"ephemeral_5m_input_tokens": 7, "ephemeral_1h_input_tokens": 9}
 
 

@@ -21,6 +21,38 @@ def test_a_line_that_was_written_twice_holds_no_second_call(tmp_path: Path, name
     assert (found.turns, found.calls) == (2, 2)
 
 
+@pytest.mark.parametrize(("copied", "turns"), [(True, 2), (False, 4)])
+def test_two_starts_may_name_their_answers_alike_and_one_that_goes_on_copies_them(
+    tmp_path: Path, copied: bool, turns: int
+) -> None:
+    """A local server names no request; a copy has its time and its words, under ids of its own."""
+
+    def start(day: int, session: str) -> list[dict[str, Any]]:
+        said = [block(f"{session}{n}", f"msg_{n}", call="call_0") for n in (1, 2)]
+        return [{**line, "sessionId": session, "timestamp": f"2026-11-{day}T10:00:00Z"} for line in said]
+
+    lines(tmp_path / "1.jsonl", *start(28, "s"))
+    lines(tmp_path / "2.jsonl", *start(28 if copied else 29, "t"))
+    found = claude_log.read_summary(tmp_path)
+    assert (found.turns, found.calls, found.usage.output) == (
+        turns,
+        turns,
+        turns * block("a", "m1")["message"]["usage"]["output_tokens"],
+    )
+
+
+@pytest.mark.parametrize("whose", [{"isSidechain": True}, {"agentId": "a1"}, {"querySource": "agent:builtin:Explore"}])
+def test_a_helpers_effort_is_not_the_runs(tmp_path: Path, whose: dict[str, Any]) -> None:
+    def request(effort: str, **more: Any) -> dict[str, Any]:
+        return {"type": "api-request", "sessionId": "s", "params": {"output_config": {"effort": effort}}, **more}
+
+    helper = {"isSidechain": True, **whose} if "agentId" in whose else whose
+    lines(tmp_path / "1.jsonl", request("high", querySource="sdk"), block("a", "m1"), request("low", **helper))
+    effort = claude_log.read_trace(tmp_path).effort
+    assert effort is not None
+    assert effort.value == "high"
+
+
 def test_what_was_written_to_the_cache_may_be_told_by_its_times_alone(tmp_path: Path) -> None:
     line = block("a", "m1")
     line["message"]["usage"] = {"cache_creation": {"ephemeral_5m_input_tokens": 3, "ephemeral_1h_input_tokens": 4}}
@@ -52,6 +84,21 @@ def test_a_request_that_is_asked_again_is_no_end(tmp_path: Path) -> None:
     lines(tmp_path / "1.jsonl", block("a", "m1"), again)
     found = claude_log.read_summary(tmp_path)
     assert (found.stop, found.error, found.retries) == ("end_turn", "busy", 1)
+
+
+@pytest.mark.parametrize(
+    "words", [{"terminal_reason": "prompt_too_long", "result": "no"}, {"result": "Prompt is too long"}]
+)
+@pytest.mark.parametrize("told", [True, False])
+def test_a_stream_that_lost_all_but_its_last_word_knows_that_the_context_was_full(
+    tmp_path: Path, words: dict[str, Any], told: bool
+) -> None:
+    said = {"id": "x", "model": "<synthetic>", "content": [{"type": "text", "text": "Prompt is too long"}]}
+    spoken = {"type": "assistant", "session_id": "s", "message": said, "error": "invalid_request"}
+    last = {"type": "result", "session_id": "s", "subtype": "success", "is_error": True, **words}
+    lines(tmp_path / "stdout.jsonl", *([spoken] if told else []), last)
+    found = claude_log.read_summary(tmp_path)
+    assert (found.stop, found.errors, found.context_errors, found.context_death) == ("error", 1, 1, True)
 
 
 def test_an_answer_before_an_error_was_cut_where_no_log_says_how_answers_end(tmp_path: Path) -> None:

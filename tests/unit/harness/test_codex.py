@@ -83,6 +83,57 @@ def test_neither_a_helper_nor_a_copy_begins_the_runs_last_turn(tmp_path: Path, h
     assert codex_log.read_trace(tmp_path).stop == "stop"
 
 
+@pytest.mark.parametrize("helper", [True, False])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_what_looks_the_same_in_another_turn_is_no_copy(tmp_path: Path, recorded: bool, helper: bool) -> None:
+    """A server that counts from 1 at every start gives the same ids, and a short task takes as much each time."""
+    source = {"source": {"subagent": "review"}} if helper else {}
+    call = {"type": "function_call", "name": "shell", "call_id": "call_1", "arguments": '{"cmd": "ls"}'}
+    for turn in (1, 2):
+        at = 10 * turn
+        used = answered(at + 3, response_id="resp_1", turn_id=str(turn)) if recorded else (
+            codex("event_msg", at + 3, type="token_count", info={"total_token_usage": USED})
+        )  # fmt: skip
+        said = codex("response_item", at + 4, type="function_call_output", call_id="call_1", output="Exit code: 0")
+        meta = codex("session_meta", at, id=str(turn), **(source if turn == 2 else {}))
+        lines(tmp_path / f"rollout-{turn}.jsonl", meta, begins(at + 1, str(turn)),
+              codex("response_item", at + 2, **call), used, said, codex("compacted", at + 5, message=""),
+              ends(at + 6, str(turn)))  # fmt: skip
+    found = codex_log.read_summary(tmp_path)
+    assert (found.turns, found.calls, found.compactions, found.usage.total) == (2, 2, 2, 22)
+
+
+FULL = {"message": "Codex ran out of room in the model's context window."}
+
+
+@pytest.mark.parametrize(
+    ("rollout", "stream"),
+    [
+        ([codex("event_msg", 3, type="error", **FULL), ends(4, "1")], []),
+        ([codex("event_msg", 3, type="error", **FULL)], []),
+        ([codex("event_msg", 3, type="error", **FULL), ends(4, "1", **FULL)], []),
+        ([ends(4, "1")], [{"type": "turn.started"}, {"type": "turn.failed", "error": FULL}]),
+        ([ends(4, "1", **FULL)], [{"type": "turn.started"}, {"type": "turn.failed", "error": FULL}]),
+    ],
+    ids=["event", "killed", "both", "stream", "stream too"],
+)
+def test_an_end_by_an_error_is_told_once_wherever_it_stands(
+    tmp_path: Path, rollout: list[dict[str, Any]], stream: list[dict[str, Any]]
+) -> None:
+    lines(tmp_path / "rollout-1.jsonl", HEAD, begins(1, "1"), answered(2), *rollout)
+    lines(tmp_path / "stdout.jsonl", *stream)
+    found = codex_log.read_summary(tmp_path)
+    assert (found.stop, found.errors, found.context_death) == ("error", 1, True)
+
+
+def test_an_error_after_which_it_goes_on_is_no_end(tmp_path: Path) -> None:
+    error = codex("event_msg", 3, type="error", message="gone")
+    said = codex("event_msg", 4, type="agent_message", message="done")
+    lines(tmp_path / "rollout-1.jsonl", HEAD, begins(1, "1"), answered(2), error, said, answered(5), ends(6, "1"))
+    trace = codex_log.read_trace(tmp_path)
+    assert (trace.stop, trace.error, sum(answer.error is not None for answer in trace.answers)) == ("stop", None, 1)
+
+
 @pytest.mark.parametrize(
     ("error", "context"),
     [
@@ -122,6 +173,8 @@ FAR = "words\n" * 400
         ("shell", "Exit code: 1\nOutput:\n", 1, {}),
         ("shell", "Exit code: 0\nFailed to warm up\nOutput:\n", 0, {}),
         ("shell", "Exit code: 0\nOutput:\nFailed to run", 0, {}),
+        ("shell", '{"metadata": {"exit_code": 3}, "output": "boo"}', 1, {}),
+        ("shell", '{"metadata": {"exit_code": 3}, "output": "boo", "of": "a tool\'s own"}', 0, {}),
         ("shell", f"{FAR}Exit code: 1", 0, {}),  # what stands so far behind is the command's own
         ("shell", {"content": "Exit code: 0", "success": False}, 1, {}),
         ("shell", {"content": "Exit code: 1", "success": True}, 0, {}),

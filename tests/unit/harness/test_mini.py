@@ -155,6 +155,12 @@ def test_of_several_trajectories_the_latest_says_how_it_ended(tmp_path: Path) ->
     assert (found.turns, found.stop, found.unknown_lines) == (2, "a", 3)
 
 
+def test_a_document_with_what_a_crash_of_the_machine_leaves_is_read(tmp_path: Path) -> None:
+    path = wrote(tmp_path / "x.traj.json", answer(asked("a", "ls")), ended("a", 0))
+    path.write_bytes(b"\0\0" + path.read_bytes() + b"\0")
+    assert mini_log.read_summary(tmp_path).calls == 1
+
+
 def test_a_persons_words_are_no_result(tmp_path: Path) -> None:
     """In the first format, where results are a user's words as well."""
     words = ["```bash\nls\n```", "please hurry", "<returncode>2</returncode>", "<returncode>3</returncode>"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -267,3 +268,27 @@ def test_how_long_it_waits_before_it_asks_again_is_said_by_the_stream(tmp_path: 
     said = [event["delayMs"] for event in events if event["type"] == "auto_retry_start"]
     assert [retry.wait_ms for retry in retries] == said
     assert len(said) == 2
+
+
+def test_a_run_without_an_answer_knows_the_model_it_was_started_with(tmp_path: Path) -> None:
+    head = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-29T10:00:00Z"}
+    change = {"type": "model_change", "id": "a", "provider": "p", "modelId": "m"}
+    asked = {"type": "message", "id": "b", "message": {"role": "user", "content": "go"}}
+    (tmp_path / "s.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (head, change, asked)))
+    found = pi_log.read_identity(tmp_path)
+    assert found.logged_model is not None
+    assert (found.logged_model.value, found.logged_model.line) == ("m", 2)
+
+
+def test_a_helpers_model_is_not_the_runs_but_where_nobody_else_spoke(tmp_path: Path) -> None:
+    def said(model: str, **tag: Any) -> dict[str, Any]:
+        words = {"role": "assistant", "model": model, "provider": model, "thinkingLevel": model, "stopReason": "stop"}
+        return {"type": "message_end", "message": {**words, "content": []}, **tag}
+
+    head = {"type": "session", "version": 3, "id": "s"}
+    helper = said("small", agent="worker", agentRun=1)
+    for log, name in (([said("large"), helper], "large"), ([helper, said("large")], "large"), ([helper], "small")):
+        (tmp_path / "stdout.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [head, *log]))
+        found = pi_log.read_identity(tmp_path)
+        claims = (found.logged_model, found.logged_provider, found.logged_effort)
+        assert [claim and claim.value for claim in claims] == [name] * 3

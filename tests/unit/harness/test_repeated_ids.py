@@ -193,6 +193,8 @@ def test_a_byte_that_is_no_character_costs_no_line(tmp_path: Path) -> None:
     plain = read(tmp_path, "pi")
     (tmp_path / "a.jsonl").write_bytes(raw.replace(b"missing.txt", b"missing\xff\xc3.txt"))
     assert read(tmp_path, "pi") == plain
+    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + raw.replace(b'"session"', b'"session", "of": "\xff"', 1))
+    assert read(tmp_path, "pi") == plain
 
 
 def test_a_marker_that_was_written_twice_begins_no_second_attempt(tmp_path: Path) -> None:

@@ -40,3 +40,9 @@ def test_counts_never_show_a_thousand_k(value: int) -> None:
 @pytest.mark.parametrize("moment", ["2026-09-17T04:03:29.100Z", "2026-09-17 04:03"])
 def test_a_moment_is_shown_to_the_minute(moment: str) -> None:
     assert fmt.minute(moment) == "2026-09-17 04:03"
+
+
+def test_stalls_of_which_nobody_knows_how_long_they_took() -> None:
+    assert [fmt.stall(2, None), fmt.stall(2, 4000), fmt.stall(0, None), fmt.stall(None, None)] == [
+        "- (2)", "0m04s (2)", "0s", "-",
+    ]  # fmt: skip
