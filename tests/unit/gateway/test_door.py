@@ -229,6 +229,20 @@ def test_an_error_in_an_answer_that_quotes_the_key_is_scrubbed(tmp_path: Path, k
     assert got[0].endswith(b"0\r\n\r\n") or b"content-length" in got[0]
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_a_good_answer_that_quotes_the_key_is_scrubbed(tmp_path: Path, streamed: bool) -> None:
+    """Whatever a broken provider says: the contestant must not learn the key from it."""
+    said = f"you said Bearer {KEY}"
+    whole = json.dumps({**HEAD, "usage": USAGE, "choices": [{"message": {"content": said}, "finish_reason": "stop"}]})
+    raw = STREAM.replace(b"answer-1", said.encode()) if streamed else whole.encode()
+    talk, got = one(a_request())
+    (line,) = run(tmp_path, answering(raw, "text/event-stream" if streamed else "application/json"), talk)
+    assert (line.outcome, line.usage) == ("answered", COUNTED)
+    kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(KEY.encode() in place for place in [*got, *kept])
+    assert b"you said Bearer [key]" in got[0]
+
+
 def test_a_provider_that_would_pack_an_answer_is_not_asked_to(tmp_path: Path) -> None:
     """Packed, the key that it quotes could not be taken out in passing."""
     said = json.dumps({"error": {"message": f"no such key: Bearer {KEY}"}}).encode()
