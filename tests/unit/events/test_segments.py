@@ -66,8 +66,9 @@ def test_a_log_without_markers_is_one_attempt_only_when_said(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("lines", ['{"kind": "x"}\n{"kind": "y"}', "not json", ""])
 def test_events_of_no_known_schema_are_an_error_never_a_clean_profile(tmp_path: Path, lines: str) -> None:
-    with pytest.raises(LogError, match=r"segment M01: .* none is of a known schema"):
+    with pytest.raises(LogError, match=r"segment M01: .* none is of a known schema") as caught:
         of_log(log(tmp_path / "x.ndjson", ("M01", lines)))
+    assert caught.value.fix == "name what pi, Claude Code, Codex, mini-swe-agent or opencode wrote"
 
 
 def test_both_schemas_in_one_attempt_are_pis(tmp_path: Path) -> None:
