@@ -185,11 +185,11 @@ class Passage:
         return None
 
     def _clean(self, piece: bytes) -> bytes:
-        """An error may stand in an answer that began well, and quote the key as any other, in any form. Elsewhere the
-        key as it is will do: the search for every form would cost a long answer its speed.
+        """An error may stand in an answer that began well, and quote the key as any other. The search that is blind to
+        case would cost a long answer its speed, so it is made where there is something to be found.
         """
         scrub = self._upstream.scrub
-        return scrub(piece) if b"error" in piece or scrub.plain(piece) else piece
+        return scrub(piece) if b"error" in piece or scrub.glimpsed(piece) else piece
 
     def _fault(self, facts: Facts) -> str | None:
         """Whether somebody else answered than was asked."""

@@ -15,11 +15,10 @@ class Scrubber:
     """Replaces ``secrets`` in bytes: plain, JSON- and URL-quoted, hex, and base64 at any offset of a longer text."""
 
     def __init__(self, secrets: Iterable[str | None]) -> None:
-        known = [secret for secret in secrets if secret]
-        self._plain = [secret.encode() for secret in known]
-        forms = {form for secret in known for form in forms_of(secret)}
+        forms = {form for secret in secrets if secret for form in forms_of(secret)}
         # The longest first: a shorter form inside a longer one must not leave the rest of it behind.
         ordered = sorted(forms, key=len, reverse=True)
+        self._forms = ordered
         self._pattern = re.compile(b"|".join(map(re.escape, ordered)), re.IGNORECASE) if ordered else None
 
     def __call__(self, data: bytes) -> bytes:
@@ -29,9 +28,9 @@ class Scrubber:
         """The same for text."""
         return self(value.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
 
-    def plain(self, data: bytes) -> bool:
-        """Whether a secret stands in ``data`` as it is: asked in a moment, however long the text."""
-        return any(secret in data for secret in self._plain)
+    def glimpsed(self, data: bytes) -> bool:
+        """As ``found``, but for letters' case: asked in a moment, however long the text."""
+        return any(form in data for form in self._forms)
 
     def found(self, data: bytes) -> bool:
         """Whether a secret is in ``data`` in any form."""
