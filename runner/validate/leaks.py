@@ -72,7 +72,7 @@ def canary_claim(canary: str, hidden: Sequence[bytes], looked: bool, found: list
 
 def secrets(bench: Bench) -> dict[Path, bytes]:
     """The hidden files with their contents, but for those that the baseline shows to everybody."""
-    shown = {f.blob for f in bench.mirror.tree(bench.baseline)}
+    shown = _shown(bench)
     contents = {file: file.read_bytes() for file in hidden_files(bench.kit.benchmark)}
     return {file: content for file, content in contents.items() if blob_id(content) not in shown}
 
@@ -84,11 +84,16 @@ def hidden_blobs(bench: Bench) -> dict[str, str]:
         if content.strip():
             hidden.setdefault(blob_id(content), _name(bench.kit.benchmark.home, file))
     if bench.reference is not None:
-        shown = {f.blob for f in bench.mirror.tree(bench.baseline)}
+        nothing_new = _shown(bench) | {blob_id(b"")}
         for entry_of_tree in bench.mirror.tree(bench.reference):
-            if entry_of_tree.blob not in {*shown, blob_id(b"")}:
+            if entry_of_tree.blob not in nothing_new:
                 hidden.setdefault(entry_of_tree.blob, f"the reference's {printable(entry_of_tree.path)}")
     return hidden
+
+
+def _shown(bench: Bench) -> set[str]:
+    """Git blob ids of what every contestant has."""
+    return {f.blob for f in bench.mirror.tree(bench.baseline)}
 
 
 def hidden_files(benchmark: Benchmark) -> list[Path]:
