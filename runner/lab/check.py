@@ -10,9 +10,10 @@ from pathlib import Path
 from runner.errors import Interrupted, RigError
 from runner.lab.kit import Kit
 from runner.lab.survivors import end_survivors
-from runner.lab.tree import TREE, Overlay, TreeUnreadable, lay_archive, tree_archive, tree_digest
+from runner.lab.tree import LAY_FIRST, TREE, Overlay, TreeUnreadable, lay_archive, tree_archive, tree_digest
 from runner.repo import Mirror
 from runner.sandbox.box import Box, ExecResult, ToolMissing
+from runner.sandbox.oneshot import OneShot, Work
 from runner.sandbox.pod import Pod
 from runner.sandbox.transfer import NotCopied
 from runner.schema.entry import Command
@@ -128,7 +129,7 @@ def check_in_pod(
     check: Check,
     *,
     ready: Callable[[], object],
-    discard: Callable[[Box], None] = Box.remove,
+    discard: Callable[[Box], None] = lambda box: box.remove(),
 ) -> CheckResult:
     """The check in a fresh container of an open pod.
 
@@ -136,29 +137,35 @@ def check_in_pod(
     an earlier check is alive; ``discard`` takes the container down afterwards. A command marked ``oracle`` runs as
     root, so that it can run the candidate's program as another user.
     """
-    user, caps = (ORACLE, ORACLE_CAPS) if check.command.oracle else (CONTESTANT, ())
     hidden = check.oracle_dir
+    user, caps = (ORACLE, ORACLE_CAPS) if check.command.oracle else (CONTESTANT, ())
+    owner = CONTESTANT if hidden else user
+    image = kit.images[check.image].tag
     with ThreadPoolExecutor(1) as aside:
         tree = aside.submit(
             tree_archive, mirror, check.commit, "checked", overlay=laid(check), carried=kit.benchmark.carried
         )
-        box = pod.check_box(
-            kit.images[check.image].tag,
-            env=kit.environment,
-            user=user,
-            caps=caps,
-            oracle_mb=ORACLE_MB if hidden else 0,
-        )
+        if work := at_once(check, kit.benchmark.entry.setup):
+            box: Box = pod.one_shot(image, work, env=kit.environment, caps=caps)
+        else:
+            oracle_mb = ORACLE_MB if hidden else 0
+            box = pod.check_box(image, env=kit.environment, user=user, caps=caps, oracle_mb=oracle_mb)
     try:
-        owner = CONTESTANT if hidden else user
-        lay_archive(box, tree.result(), user=owner)
-        ready()
-        set_up(kit, box, owner)
+        if isinstance(box, OneShot):
+            box.lay_out(tree.result())
+            ready()
+        else:
+            lay_archive(box, tree.result(), user=owner)
+            ready()
+            set_up(kit, box, owner)
         if hidden:
             box.put_tree(hidden, "/oracle")
         before = tree_digest(box) if check.watch_tree else None
         try:
-            done = run_in(kit, box, check.command, check.output, check.more)
+            if isinstance(box, OneShot):
+                done = _kept(kit, box.run(timeout_s=check.command.timeout_s, cancel=kit.cancel), check.output)
+            else:
+                done = run_in(kit, box, check.command, check.output, check.more)
         except ToolMissing as error:
             raise NotThere(error.what, CheckResult(127, False, False, 0.0, b"", error.what.encode())) from error
         changed = report = None
@@ -191,6 +198,19 @@ def check_in_pod(
         reports=reports,
         left=left,
     )
+
+
+def at_once(check: Check, setup: Command | None) -> Work | None:
+    """The command as the main process's own, where that says the same: it runs as root, with nothing in between."""
+    command = check.command
+    between = check.oracle_dir or check.watch_tree or setup
+    if not command.oracle or between or "/" in command.argv[0] or "PATH" in command.env:
+        return None
+    return Work(LAY_FIRST, [*command.argv, *check.more], _folder(command), command.env)
+
+
+def _folder(command: Command) -> str:
+    return f"{TREE}/{command.cwd}" if command.cwd else TREE
 
 
 def laid(check: Check) -> Overlay:
@@ -235,11 +255,15 @@ def run_in(
     done = box.exec(
         [*command.argv, *more],
         timeout_s=command.timeout_s,
-        cwd=f"{TREE}/{command.cwd}" if command.cwd else TREE,
+        cwd=_folder(command),
         env=command.env,
         user=user,
         cancel=kit.cancel,
     )
+    return _kept(kit, done, output)
+
+
+def _kept(kit: Kit, done: ExecResult, output: Path | None) -> ExecResult:
     if output:
         output.with_name(output.name + ".out").write_bytes(done.stdout)
         output.with_name(output.name + ".err").write_bytes(done.stderr)

@@ -24,6 +24,12 @@ _INDEX = """cd "$1"
 git read-tree HEAD
 git update-index -q --refresh || true
 """
+# Into an empty /work.
+LAY_FIRST = f"""
+mkdir -p {TREE}
+tar -x -f - -C {TREE}
+set -- {TREE}
+{_INDEX}"""
 _LAY = f"""set -eu
 find "${{1%/*}}" -mindepth 1 -delete
 mkdir -p "$1"

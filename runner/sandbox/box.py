@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -16,6 +15,7 @@ from runner.sandbox import container, transfer
 from runner.sandbox.container import ContainerSpec, Limits, Mount, Tmpfs
 from runner.sandbox.engine import Engine, engine_errors
 from runner.sandbox.stream import STDERR, Capture, Hijacked
+from runner.sandbox.told import Told
 from runner.sandbox.watch import Watch
 
 __all__ = ["KEEPER", "Box", "BoxDead", "ExecResult", "Limits", "Mount", "Tmpfs", "ToolMissing", "waiting"]
@@ -107,43 +107,14 @@ class Box:
         Raises BoxDead where the container had ended or was ended by something else, ToolMissing where the engine
         could not start the command, RigError where the engine failed.
         """
-        if self._ended:
-            raise BoxDead(f"{self.name} has {self._ended}")
-        watch = self.outside()
-        kills, wall, started = watch.count(), time.time(), time.monotonic()
-        until = min(started + timeout_s, self.deadline)
-        with ExitStack() as stack:
-            out = stack.enter_context(Capture(output_limit, stdout_to))
-            err = stack.enter_context(Capture(output_limit, stderr_to))
-            exec_id, channel = self._begin(argv, cwd, env, user, stdin is not None)
-            stack.enter_context(channel)
+        self._must_live()
+        exec_id, channel = self._begin(argv, cwd, env, user, stdin is not None)
 
-            def take(stream: int, piece: memoryview) -> None:
-                (err if stream == STDERR else out).add(piece)
+        def outcome(out: Capture) -> tuple[int | None, bool]:
+            return self._outcome(exec_id, out)
 
-            def stop() -> bool:
-                return bool(self._ended) or (cancel is not None and cancel.is_set())
-
-            code: int | None = None
-            timed_out = not channel.talk(stdin, take, until=until, stop=stop)
-            if timed_out:
-                self._end_while_reading(channel, take)
-                oom = watch.since(kills, wall)
-            else:
-                code, timed_out = self._outcome(exec_id, out)
-                oom = code != 0 and not timed_out and watch.since(kills, wall)
-                if code is None and not timed_out and not oom:
-                    raise BoxDead(f"{self.name} was ended from outside", "is something else removing containers?")
-        return ExecResult(
-            exit_code=code,
-            stdout=out.data(),
-            stderr=err.data(),
-            stdout_truncated=out.truncated,
-            stderr_truncated=err.truncated,
-            timed_out=timed_out,
-            oom=oom,
-            seconds=time.monotonic() - started,
-        )
+        with Capture(output_limit, stdout_to) as out, Capture(output_limit, stderr_to) as err, channel:
+            return self._follow(channel, stdin, out, err, outcome, timeout_s=timeout_s, cancel=cancel)
 
     def begin(self, argv: Sequence[str]) -> Hijacked:
         """Start a command that goes on until the channel to it is closed. Raises RigError, ToolMissing."""
@@ -192,6 +163,62 @@ class Box:
         self._signal(why)
         self._await_end()
 
+    def _must_live(self) -> None:
+        if self._ended:
+            raise BoxDead(f"{self.name} has {self._ended}")
+        self.outside()
+
+    def _follow(
+        self,
+        channel: Hijacked,
+        stdin: bytes | None,
+        out: Capture,
+        err: Capture,
+        outcome: Callable[[Capture], tuple[int | None, bool]],
+        *,
+        timeout_s: float,
+        cancel: Wish | None,
+        told: Told | None = None,
+    ) -> ExecResult:
+        """Read a command's streams until it has ended, or end it at its limit.
+
+        ``outcome``: asked when the stream is over, the exit code, or None and whether that was the deadline. ``told``:
+        it says itself when it has ended, and the stream stays open.
+        """
+        watch = self.outside()
+        kills, wall, started = watch.count(), time.time(), time.monotonic()
+        until = min(started + timeout_s, self.deadline)
+
+        def take(stream: int, piece: memoryview) -> None:
+            (err if stream == STDERR else out).add(told.output(stream, piece) if told else piece)
+
+        def stop() -> bool:
+            if told is not None and told.over:
+                return True
+            return bool(self._ended) or (cancel is not None and cancel.is_set())
+
+        code: int | None = None
+        over = channel.talk(stdin, take, until=until, stop=stop, more=told is not None)
+        timed_out = not over and not (told is not None and told.over)
+        if timed_out:
+            self._end_while_reading(channel, take)
+            oom = watch.since(kills, wall)
+        else:
+            code, timed_out = outcome(out)
+            oom = code != 0 and not timed_out and watch.since(kills, wall)
+            if code is None and not timed_out and not oom:
+                raise BoxDead(f"{self.name} was ended from outside", "is something else removing containers?")
+        return ExecResult(
+            exit_code=code,
+            stdout=out.data(),
+            stderr=err.data(),
+            stdout_truncated=out.truncated,
+            stderr_truncated=err.truncated,
+            timed_out=timed_out,
+            oom=oom,
+            seconds=time.monotonic() - started,
+        )
+
     def _end_while_reading(self, channel: Hijacked, take: Callable[[int, memoryview], None]) -> None:
         """The engine does not call a container ended before somebody took what it had written."""
         with ThreadPoolExecutor(1) as aside:
@@ -218,6 +245,13 @@ class Box:
             if time.monotonic() > limit:
                 raise RigError(f"{self.name} does not end")
             time.sleep(0.02)
+
+    def _ended_early(self) -> tuple[None, bool]:
+        """What a command's outcome is where its container ended first."""
+        self._await_end()
+        late = time.monotonic() >= self.deadline - 1
+        self._ended = self._ended or ("reached its deadline" if late else "ended")
+        return None, late
 
     def remove(self) -> None:
         """End the container and remove it; safe to call again. Raises RigError."""
@@ -260,9 +294,7 @@ class Box:
             if self._watch is not None and self._watch.dying():
                 self._await_end()
             if not self.alive():
-                late = time.monotonic() >= self.deadline - 1
-                self._ended = self._ended or ("reached its deadline" if late else "ended")
-                return None, late
+                return self._ended_early()
             if not state["Running"] and state["ExitCode"] is not None:
                 break
             if time.monotonic() > limit:

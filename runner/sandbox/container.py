@@ -63,6 +63,12 @@ class Tmpfs:
     gid: int = 0
     mode: str = "1777"
 
+    @classmethod
+    def of(cls, user: str, target: str, size_mb: int, inodes: int) -> Tmpfs:
+        """One that ``user`` (``uid:gid``) alone can write."""
+        uid, _, gid = user.partition(":")
+        return cls(target, size_mb, inodes, uid=int(uid), gid=int(gid or uid), mode="0755")
+
     def options(self) -> str:
         return (
             f"rw,nosuid,nodev,exec,size={self.size_mb}m,nr_inodes={self.inodes}"
@@ -72,7 +78,10 @@ class Tmpfs:
 
 @dataclass(frozen=True)
 class ContainerSpec:
-    """``argv`` None: the image's own command. ``writable_mb``: size of the volumes it may fill (its memory pays)."""
+    """``argv`` None: the image's own command. ``writable_mb``: size of the volumes it may fill (its memory pays).
+
+    ``told``: does the main process read what is sent to it?
+    """
 
     run_id: str
     role: str
@@ -89,6 +98,7 @@ class ContainerSpec:
     caps: Sequence[str] = ()
     sysctls: Mapping[str, str] = field(default_factory=dict)
     pod: str = ""
+    told: bool = False
 
 
 def create(engine: Engine, spec: ContainerSpec) -> tuple[str, str]:
@@ -105,7 +115,7 @@ def create(engine: Engine, spec: ContainerSpec) -> tuple[str, str]:
             environment=dict(spec.env),
             labels=owner_labels(spec.run_id, spec.role) | {POD: spec.pod},
             working_dir="/",
-            stdin_open=False,
+            stdin_open=spec.told,
             tty=False,
             healthcheck={"test": ["NONE"]},
             host_config=_host_config(engine, spec),

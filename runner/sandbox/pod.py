@@ -21,6 +21,7 @@ from runner.sandbox.box import KEEPER, Box, waiting
 from runner.sandbox.container import ContainerSpec, Limits, Mount, Tmpfs
 from runner.sandbox.database import HELD_AT, Database, Service
 from runner.sandbox.engine import Engine
+from runner.sandbox.oneshot import OneShot, Work
 from runner.sandbox.volumes import VolumeSpec
 
 __all__ = ["CONTESTANT", "GATEWAY_PORT", "HOME", "SCRATCH", "WORK", "Pod", "PodSpec", "Service"]
@@ -118,16 +119,17 @@ class Pod:
         self.attic = attic
         self._attempt.append(attic)
         limits = self.spec.limits
-        box = self._box(
-            role="contestant",
-            image=image,
-            user=CONTESTANT,
-            env=env,
+        spec = self._joined(
+            "contestant",
+            image,
+            CONTESTANT,
+            env,
             mounts=[Mount(self._work, WORK), Mount(self._home, HOME)],
             tmpfs=[Tmpfs("/tmp", limits.disk_mb, limits.inodes)],
             writable_mb=self.spec.work_mb + home_mb,
             writable_volumes=2,
         )
+        box = Box(self.engine, spec, deadline=self._deadline, user=CONTESTANT)
         self._attempt.append(box)
         steps = [attic.start, box.start, *([self._await_gate] if self.spec.gateway_socket_dir else [])]
         if not self._closed:
@@ -160,33 +162,16 @@ class Pod:
 
         ``oracle_mb``: size of an empty /oracle that only root can read, for files the candidate must never see.
         """
-        hidden = [Tmpfs("/oracle", oracle_mb, mode="0700")] if oracle_mb else []
-        limits = self.spec.limits
-        uid, _, gid = user.partition(":")
-        tree_uid, _, tree_gid = CONTESTANT.partition(":")
+        spec = self._check_spec(image, env, user, caps, oracle_mb, read_only_inputs)
+        box = Box(self.engine, spec, deadline=self._deadline, user=user)
+        box.start()
+        return box
 
-        def owned(target: str) -> Tmpfs:
-            return Tmpfs(
-                target, limits.disk_mb, limits.inodes, uid=int(uid), gid=int(gid or uid), mode="0755"
-            )  # fmt: skip
-
-        box = self._box(
-            role="check",
-            image=image,
-            user=user,
-            env=env,
-            mounts=[Mount(m.volume, m.target, read_only=True) for m in read_only_inputs],
-            tmpfs=[
-                Tmpfs(WORK, self.spec.work_mb, limits.inodes, uid=int(tree_uid), gid=int(tree_gid), mode="0755"),
-                Tmpfs("/tmp", limits.disk_mb, limits.inodes),
-                owned(HOME),
-                owned("/out"),
-                *hidden,
-            ],
-            writable_mb=0,
-            writable_volumes=0,
-            caps=caps,
-        )
+    def one_shot(
+        self, image: str, work: Work, *, env: Mapping[str, str] | None = None, caps: Sequence[str] = ()
+    ) -> OneShot:
+        """The same for one command that runs as root, and is told what to do by no exec. Raises RigError."""
+        box = OneShot(self.engine, self._check_spec(image, env, "0:0", caps), work, deadline=self._deadline)
         box.start()
         return box
 
@@ -274,24 +259,43 @@ class Pod:
         )
         return Box(self.engine, spec, deadline=self._deadline)
 
-    def _box(
+    def _check_spec(
         self,
-        *,
+        image: str,
+        env: Mapping[str, str] | None,
+        user: str,
+        caps: Sequence[str],
+        oracle_mb: int = 0,
+        inputs: Sequence[Mount] = (),
+    ) -> ContainerSpec:
+        mounts = [Mount(m.volume, m.target, read_only=True) for m in inputs]
+        limits = self.spec.limits
+        tmpfs = [
+            Tmpfs.of(CONTESTANT, WORK, self.spec.work_mb, limits.inodes),
+            Tmpfs("/tmp", limits.disk_mb, limits.inodes),
+            *(Tmpfs.of(user, target, limits.disk_mb, limits.inodes) for target in (HOME, "/out")),
+            *([Tmpfs("/oracle", oracle_mb, mode="0700")] if oracle_mb else []),
+        ]
+        return self._joined("check", image, user, env, mounts=mounts, tmpfs=tmpfs, caps=caps)
+
+    def _joined(
+        self,
         role: str,
         image: str,
         user: str,
         env: Mapping[str, str] | None,
+        *,
         mounts: Sequence[Mount],
         tmpfs: Sequence[Tmpfs],
-        writable_mb: int,
-        writable_volumes: int,
+        writable_mb: int = 0,
+        writable_volumes: int = 0,
         caps: Sequence[str] = (),
-    ) -> Box:
+    ) -> ContainerSpec:
         """A waiting box in the pod's network. Its main process belongs to a user of no other process."""
         if self._holder is None:
             raise RigError("the pod is not open")
         root = user.split(":")[0] == "0"
-        spec = ContainerSpec(
+        return ContainerSpec(
             run_id=self.spec.run_id,
             role=role,
             pod=self._label,
@@ -307,7 +311,6 @@ class Pod:
             writable_volumes=writable_volumes,
             caps=caps,
         )
-        return Box(self.engine, spec, deadline=self._deadline, user=user)
 
     def _left(self) -> float:
         left = self._deadline - time.monotonic()

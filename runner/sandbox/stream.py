@@ -126,6 +126,7 @@ class Hijacked:
         self._socket = found
         self._socket.setblocking(False)
         self._early = self._buffered()
+        self._frames = Frames()
 
     def __enter__(self) -> Hijacked:
         return self
@@ -174,7 +175,6 @@ class Hijacked:
         """Send ``stdin`` and half-close unless ``more`` is to come, read to the end. False where ``until`` (monotonic)
         or ``stop`` came first.
         """
-        frames = Frames()
         left = memoryview(stdin or b"")
         sending = stdin is not None
         while True:
@@ -186,7 +186,7 @@ class Hijacked:
             if data == b"":
                 return True
             if data:
-                for stream, piece in frames.feed(data):
+                for stream, piece in self._frames.feed(data):
                     take(stream, piece)
                 continue
             self._wait(min(0.2, max(0.0, until - time.monotonic())), sending)

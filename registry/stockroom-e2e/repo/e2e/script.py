@@ -29,7 +29,6 @@ class Program:
         self.directory = directory
         self.user = user
         self._main = str(directory / "stockroom" / "__main__.py")
-        # Bytecode goes to a directory of this run alone: a mutated source must not meet old code.
         _link_stdlib(cache)
         self.env = {
             "PATH": "/usr/bin:/bin",
@@ -37,6 +36,7 @@ class Program:
             "TZ": "UTC",
             "PYTHONHASHSEED": "0",
             "PYTHONPATH": str(directory),
+            # A directory of this run alone: a mutated source must not meet old bytecode.
             "PYTHONPYCACHEPREFIX": str(cache),
             **server(),
         }

@@ -1,0 +1,131 @@
+"""A box for one command alone, which its main process runs after it has laid out what it is sent.
+
+Each exec costs the engine about as much as starting the container, and a check took two. It is for commands that run as
+root: nobody else in there can end the main process, or learn the mark under which it says how the command ended. The
+box then stays as it is until it is removed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from runner.errors import RigError
+from runner.sandbox.box import OUTPUT_LIMIT, Box, ExecResult, ToolMissing, Wish
+from runner.sandbox.container import ContainerSpec
+from runner.sandbox.engine import Engine, engine_errors
+from runner.sandbox.stream import STDERR, STDOUT, Capture, Hijacked
+from runner.sandbox.told import NO_FOLDER, NO_PROGRAM, Told
+
+# $1: how to lay out what comes; $2: the folder to run in; $3: the program; then the variables and the command for env.
+# The command's errors go by way of 3, and in a subshell: a shell has words of its own for one that was killed.
+# A session of its own, as by exec: what ends its whole group ends nobody else.
+_MAIN = f"""
+set -eu
+IFS= read -r size
+head -c "$size" | (eval "$1")
+echo laid; echo laid >&2
+IFS= read -r mark
+folder=$2 program=$3
+shift 3
+exec 3>&2 2>/dev/null
+set +e
+if ! cd -- "$folder"; then word={NO_FOLDER}
+elif ! command -v -- "$program" >/dev/null; then word={NO_PROGRAM}
+else (unset OLDPWD; exec setsid env -- "$@" </dev/null 2>&3 3>&-); word=$?
+fi
+printf '\\n%s %s\\n' "$mark" "$word"
+printf '\\n%s %s\\n' "$mark" "$word" >&3
+IFS= read -r mark
+"""
+_LAID = b"laid\n"
+_LAY_S = 120
+_KEPT_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Work:
+    """``lay``: a shell script that is given an archive; ``argv``: a program of the image's PATH with its arguments."""
+
+    lay: str
+    argv: Sequence[str]
+    cwd: str = "/"
+    env: Mapping[str, str] = field(default_factory=dict)
+
+    def main(self, seconds: int) -> list[str]:
+        """The box's main process; it ends by itself after ``seconds``, or when nobody is there to tell it anything."""
+        variables = [f"{name}={value}" for name, value in self.env.items()]
+        shell = ["sh", "-c", _MAIN, "work", self.lay, self.cwd, self.argv[0], *variables, *self.argv]
+        return ["timeout", "-s", "KILL", str(seconds), *shell]
+
+
+class OneShot(Box):
+    """Not for several threads at once, but ``kill`` may come from any."""
+
+    def __init__(self, engine: Engine, spec: ContainerSpec, work: Work, *, deadline: float) -> None:
+        """Create the container, not started. ``deadline`` is monotonic. Raises RigError."""
+        seconds = max(1, math.ceil(deadline - time.monotonic()))
+        super().__init__(engine, replace(spec, argv=work.main(seconds), told=True), deadline=deadline)
+        self._work = work
+        self._channel: Hijacked | None = None
+
+    def start(self) -> None:
+        """Start the main process. Raises RigError."""
+        with engine_errors(f"listening to {self.name}"):
+            streams = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
+            self._channel = Hijacked(self.engine.api.attach_socket(self.id, params=streams))
+        try:
+            super().start()
+        except BaseException:
+            self._channel.close()
+            raise
+
+    def lay_out(self, archive: bytes) -> None:
+        """Have ``archive`` laid out. Raises RigError, in the script's own words where it failed."""
+        heard = {STDOUT: Capture(_KEPT_BYTES), STDERR: Capture(_KEPT_BYTES)}
+
+        def stop() -> bool:
+            return self.ended or all(stream.data().endswith(_LAID) for stream in heard.values())
+
+        def take(stream: int, piece: memoryview) -> None:
+            heard[stream].add(piece)
+
+        sent, until = b"%d\n" % len(archive) + archive, time.monotonic() + _LAY_S
+        if self._open().talk(sent, take, until=until, stop=stop, more=True) or not stop() or self.ended:
+            said = heard[STDERR].data().decode("utf-8", "backslashreplace").strip().splitlines()
+            raise RigError(f"files could not be laid out: {said[0] if said else 'it ended'}")
+
+    def run(self, *, timeout_s: float, cancel: Wish | None = None) -> ExecResult:
+        """Run the command to its end, as ``exec`` does; once."""
+        told = Told()
+
+        def outcome(out: Capture) -> tuple[int | None, bool]:
+            return self._said(told)
+
+        room = OUTPUT_LIMIT + told.longest
+        with Capture(room) as out, Capture(room) as err:
+            mark = told.mark.encode() + b"\n"
+            done = self._follow(self._open(), mark, out, err, outcome, timeout_s=timeout_s, cancel=cancel, told=told)
+        return replace(done, stdout=told.without(done.stdout), stderr=told.without(done.stderr))
+
+    def remove(self) -> None:
+        """End the container and remove it; safe to call again. Raises RigError."""
+        if self._channel is not None:
+            self._channel.close()
+        super().remove()
+
+    def _open(self) -> Hijacked:
+        self._must_live()
+        assert self._channel is not None, "it was not started"
+        return self._channel
+
+    def _said(self, told: Told) -> tuple[int | None, bool]:
+        if not told.over:
+            return self._ended_early()
+        if told.word == NO_FOLDER:
+            raise ToolMissing(f"{self._work.argv[0]!r} could not be started: there is no folder {self._work.cwd}")
+        if told.word == NO_PROGRAM:
+            raise ToolMissing(f"{self._work.argv[0]!r} could not be started: it is not in the PATH of {self.image}")
+        return int(told.word), False
