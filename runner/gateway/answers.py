@@ -12,12 +12,15 @@ import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
+from runner.gateway.counts import canonical_usage
 from runner.gateway.unpack import Unpacker
 from runner.gateway.wire import is_context_error
 from runner.schema.ledger import Usage, Wire
 
 MAX_PLAIN_BYTES = 32 * 1024 * 1024
 MAX_EVENT_BYTES = 16 * 1024 * 1024
+MAX_NAMES = 100
+"""Of models, or hosts, in one answer that are kept: enough to see that it was more than one."""
 
 _TELLING = {
     "chat": re.compile(rb'"(usage|error)"\s*:\s*[^n\s]|"finish_reason"\s*:\s*"'),
@@ -27,14 +30,10 @@ _TELLING = {
 """What an event must hold to say more than a word."""
 
 
+_NAME = rb'\s*:\s*("(?:[^"\\]|\\.)*")'
+
 _CODE = re.compile(r"[A-Za-z_.: -]{1,80}|\d{1,6}")
 """What an error is called; anything else might quote the key."""
-
-
-_CACHE_READ = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
-"""Beside OpenAI's own place for it: DeepSeek, Moonshot, LiteLLM's proxy."""
-_CACHE_WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
-"""OpenAI and OpenRouter, LiteLLM's proxy, Alibaba."""
 
 
 @dataclass
@@ -52,6 +51,9 @@ class Facts:
     unreadable: str | None = None
     host: str | None = None
     """Who computed it, where a broker says so."""
+    models: list[str] = field(default_factory=list)
+    """Every name that a model is called by in it, in their order; ``model`` is the last of them said."""
+    hosts: list[str] = field(default_factory=list)
     tools_used: list[str] = field(default_factory=list)
     """What the provider counted of its own tools, such as ``web_search_requests=2``."""
 
@@ -70,6 +72,8 @@ class AnswerReader:
         self._parts: list[bytes] = []
         self._size = 0
         self._raw: dict[str, Any] = {}
+        self._heard = {b'"model"': b"\0", b'"provider"': b"\0"}
+        """How an event names the model and the host that it names as the one before it did."""
         self._packed = bool(encoding)
         self._unpacker = Unpacker(encoding)
         if not self._unpacker.known:
@@ -138,11 +142,14 @@ class AnswerReader:
         # Most events are a word of the answer; only what may hold a fact is parsed. A quote inside a text is escaped,
         # so a text can never look like one of these fields.
         known = self._wire == "anthropic" or (self.facts.model is not None and self.facts.response_id is not None)
-        if known and (telling := _TELLING.get(self._wire)) is not None and telling.search(text) is None:
+        anew = any(text.count(key) != text.count(heard) for key, heard in self._heard.items())
+        if known and not anew and (telling := _TELLING.get(self._wire)) is not None and telling.search(text) is None:
             return
         data = _json_object(text)
         if data is None:
             return
+        if self._wire in ("anthropic", "responses"):
+            self._identity({key: data.get(key) for key in ("model", "provider")})
         if data.get("error") and data.get("type") in (None, "error"):
             self._failed(data["error"])
         elif self._wire == "responses" and data.get("type") == "error":
@@ -161,6 +168,8 @@ class AnswerReader:
                 self._usage(holder.get("usage") if isinstance(holder, dict) else None)
             if choice.get("finish_reason"):
                 self.facts.complete = True
+        if anew:
+            self._remember(text)
 
     def _anthropic_event(self, data: dict[str, Any]) -> None:
         kind = data.get("type")
@@ -182,6 +191,13 @@ class AnswerReader:
             elif data.get("type") == "response.failed":
                 self._failed(answer.get("error"))
 
+    def _remember(self, text: bytes) -> None:
+        """The very bytes by which this event names who answered: one that has them, and no others, says no more."""
+        for key, name in ((b'"model"', self.facts.model), (b'"provider"', self.facts.host)):
+            for said in re.finditer(key + _NAME, text) if name is not None else ():
+                if json.loads(said[1]) == name:
+                    self._heard[key] = said[0]
+
     def _whole(self, data: dict[str, Any]) -> None:
         self._identity(data)
         self._usage(data.get("usage"))
@@ -195,12 +211,15 @@ class AnswerReader:
         self.facts.context = is_context_error(400, json.dumps(error).encode())
 
     def _identity(self, data: dict[str, Any]) -> None:
+        facts = self.facts
         if isinstance(data.get("model"), str) and data["model"]:
-            self.facts.model = data["model"]
-        if isinstance(data.get("id"), str) and self.facts.response_id is None:
-            self.facts.response_id = data["id"]
+            facts.model = data["model"]
+            _add(facts.models, facts.model)
+        if isinstance(data.get("id"), str) and facts.response_id is None:
+            facts.response_id = data["id"]
         if isinstance(data.get("provider"), str) and data["provider"]:
-            self.facts.host = data["provider"][:100]
+            facts.host = data["provider"][:100]
+            _add(facts.hosts, facts.host)
 
     def _usage(self, usage: Any) -> None:
         if not isinstance(usage, dict):
@@ -216,51 +235,9 @@ class AnswerReader:
             self.facts.cost_usd = float(cost)
 
 
-def canonical_usage(wire: Wire, raw: dict[str, Any]) -> Usage | None:
-    """A provider's usage in canonical form; None when it lacks the counts of its protocol."""
-    if wire == "anthropic":
-        into, out = _count(raw, "input_tokens"), _count(raw, "output_tokens")
-        if into is None or out is None:
-            return None
-        split = raw.get("cache_creation")  # by how long they are kept
-        parts = {key: _count(split, key) or 0 for key in split} if isinstance(split, dict) else {}
-        written = _count(raw, "cache_creation_input_tokens") or sum(parts.values())
-        return Usage(
-            uncached_input=into,
-            cache_read=_count(raw, "cache_read_input_tokens") or 0,
-            cache_write=written,
-            cache_write_1h=min(parts.get("ephemeral_1h_input_tokens", 0), written),
-            output=out,
-        )
-    names = ("input", "output") if wire == "responses" else ("prompt", "completion")
-    into, out = _count(raw, f"{names[0]}_tokens"), _count(raw, f"{names[1]}_tokens")
-    if into is None or out is None:
-        return None
-    inside = raw.get(f"{names[0]}_tokens_details")
-    spent = raw.get(f"{names[1]}_tokens_details")
-    inside = inside if isinstance(inside, dict) else {}
-    spent = spent if isinstance(spent, dict) else {}
-    read = next(filter(None, (_count(inside, "cached_tokens"), *(_count(raw, key) for key in _CACHE_READ))), 0)
-    write = next(filter(None, (_count(part, key) for part in (inside, raw) for key in _CACHE_WRITTEN)), 0)
-    read = min(read, into)
-    write = min(write, into - read)
-    thought = _count(spent, "reasoning_tokens")
-    if thought and _count(raw, "total_tokens") == into + out + thought:  # xAI: the total alone says it is not inside
-        out += thought
-    return Usage(
-        uncached_input=into - read - write,
-        cache_read=read,
-        cache_write=write,
-        output=out,
-        reasoning=thought,
-    )
-
-
-def _count(raw: dict[str, Any], key: str) -> int | None:
-    value = raw.get(key)
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _add(names: list[str], name: str) -> None:
+    if name not in names and len(names) < MAX_NAMES:
+        names.append(name)
 
 
 def _first(choices: Any) -> dict[str, Any]:

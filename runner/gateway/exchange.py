@@ -66,8 +66,9 @@ class Exchange:
     def ended(self, facts: Facts, *, cut: bool, fault: str | None, note: str | None = None) -> LedgerLine:
         """The upstream's 2xx answer is over; ``cut`` when its end is missing."""
         if facts.error is not None:
-            context = facts.context
-            fault = None if context else f"error: {facts.error}"
+            wrong = fault is not None and fault.startswith("wrong ")  # the error was somebody else's
+            context = facts.context and not wrong
+            fault = fault if wrong else None if context else f"error: {facts.error}"
             return self._line("error", facts, context=context, fault=fault, note=note)
         if cut:
             return self._line("cut", facts, cut=True, fault=fault or "the answer was cut off", note=note)

@@ -192,15 +192,17 @@ class Passage:
         return scrub(piece) if b"error" in piece or scrub.glimpsed(piece) else piece
 
     def _fault(self, facts: Facts) -> str | None:
-        """Whether somebody else answered than was asked."""
+        """Whether somebody else answered than was asked, be it a part."""
         routing = self._routing
-        if facts.host is not None and routing is not None and not routing.allows(facts.host):
-            return f"wrong host served: {facts.host} instead of {', '.join(routing.only)}"
-        served, first = facts.model, self._book.first_served
-        if served is None or self._provider.served_ok(self._model, served, first):
-            return None
-        expected = self._model if self._provider.served == "exact" else first
-        return f"wrong model served: {served[:120]} instead of {expected}"
+        for host in facts.hosts if routing is not None else ():
+            if routing is not None and not routing.allows(host):
+                return f"wrong host served: {host} instead of {', '.join(routing.only)}"
+        first = self._book.first_served or next(iter(facts.models), None)
+        for served in facts.models:
+            if not self._provider.served_ok(self._model, served, first):
+                expected = self._model if self._provider.served == "exact" else first
+                return f"wrong model served: {served[:120]} instead of {expected}"
+        return None
 
     def close_line(self, exchange: Exchange, line: LedgerLine) -> None:
         """Write it; where the answer broke off before its usage, ask the broker for it first."""

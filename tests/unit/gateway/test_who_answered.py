@@ -1,0 +1,131 @@
+"""Whoever computes any part of an answer is noticed, however the rest of it is called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runner.gateway.answers import AnswerReader
+from runner.gateway.wire import PATHS
+from runner.schema.ledger import Wire
+from tests.support.stub_llm import Answer
+from tests.unit.gateway.test_door import MODEL, TOKEN, Talk, answering, ask, run, slowly
+
+OTHER = "somebody-else"
+WRONG = f"wrong model served: {OTHER} instead of {MODEL}"
+ROUTED: dict[str, Any] = {"routing": {"only": ["deepinfra"]}, "dialect": "openrouter"}
+
+
+def said(wire: Wire, model: str = MODEL, **step: Any) -> list[str]:
+    return list(Answer(wire, {"say": "one two three four", **step}, 0, model, "r").events())
+
+
+def asking(wire: Wire) -> bytes:
+    body = json.dumps({"model": MODEL, "stream": True}).encode()
+    head = f"POST /v1{PATHS[wire]} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nConnection: close\r\n"
+    return head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def twice(wire: Wire) -> tuple[Talk, list[bytes]]:
+    """The same request a second time: a run whose model was another one is over."""
+    got: list[bytes] = []
+
+    async def talk(socket: str, door: object) -> None:
+        got.extend([await ask(socket, asking(wire)), await ask(socket, asking(wire))])
+
+    return talk, got
+
+
+def named(wire: Wire, name: str, *, deep: bool) -> str:
+    """An event that names a model where the protocol has it, or (also) at its top."""
+    places: dict[str, dict[str, Any]] = {
+        "chat": {"id": "r", "model": name, "choices": [{"index": 0, "delta": {"content": "x"}}]},
+        "responses": {"type": "response.in_progress", "response": {"id": "r", "model": name}},
+        "anthropic": {"type": "message_start", "message": {"id": "r", "model": name, "usage": {}}},
+    }
+    event = places[wire]
+    if not deep:
+        event = {"type": "response.output_text.delta", "delta": "x", "choices": [], "model": name}
+    return f"data: {json.dumps(event)}\n\n"
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+@pytest.mark.parametrize("deep", [True, False])
+@pytest.mark.parametrize("place", [0, 1, 3, -2])
+@pytest.mark.parametrize("tight", [True, False])
+def test_another_model_in_any_event_ends_the_run(
+    tmp_path: Path, wire: Wire, deep: bool, place: int, tight: bool
+) -> None:
+    events = said(wire)
+    other = named(wire, OTHER, deep=deep)
+    events.insert(place if place >= 0 else len(events) + place, other.replace('": "', '":"') if tight else other)
+    talk, got = twice(wire)
+    first, second = run(tmp_path, slowly("".join(events).encode(), 50), talk)
+    assert (first.outcome, first.fault, second.refused) == ("answered", WRONG, "wrong_model")
+    assert b"four" in got[0]
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+def test_the_right_one_named_again_and_again_is_right(tmp_path: Path, wire: Wire) -> None:
+    events = said(wire)
+    for place in range(len(events) - 1, 0, -1):
+        events.insert(place, named(wire, MODEL, deep=place % 2 == 0))
+    words: dict[str, Any] = {
+        "choices": [],
+        "type": "x",
+        "delta": f'"model": "{OTHER}"',
+        "item": {"model": OTHER},
+        "model": None,
+    }
+    talk, _ = twice(wire)
+    lines = run(
+        tmp_path, answering("".join([*events[:2], f"data: {json.dumps(words)}\n\n", *events[2:]]).encode()), talk
+    )
+    assert [(line.outcome, line.fault, line.model_served) for line in lines] == [("answered", None, MODEL)] * 2
+
+
+def test_a_model_that_stands_deeper_hides_none_at_the_top(tmp_path: Path) -> None:
+    """Two events that hold the same names, in other places."""
+    events = said("chat")
+    for model, deeper in ((MODEL, OTHER), (OTHER, MODEL), (MODEL, OTHER)):
+        events.insert(2, f"data: {json.dumps({'x': {'model': deeper}, 'model': model, 'choices': []})}\n\n")
+    talk, _ = twice("chat")
+    assert run(tmp_path, answering("".join(events).encode()), talk)[0].fault == WRONG
+
+
+def test_where_the_first_name_counts_it_is_the_first_of_the_answer_too(tmp_path: Path) -> None:
+    """A local server calls its model as it likes, but by one name."""
+    events = said("chat", "local.gguf")
+    events[2:2] = said("chat", OTHER)[1:2]
+    talk, _ = twice("chat")
+    first, second = run(tmp_path, answering("".join(events).encode()), talk, served="first")
+    assert (first.fault, second.refused) == (f"wrong model served: {OTHER} instead of local.gguf", "wrong_model")
+
+
+def test_another_host_in_the_middle_is_another_host(tmp_path: Path) -> None:
+    events = said("chat", provider="DeepInfra")
+    events[2:2] = said("chat", provider="Cheaper")[1:2]
+    talk, _ = twice("chat")
+    first, second = run(tmp_path, answering("".join(events).encode()), talk, **ROUTED)
+    assert (first.fault, second.refused) == ("wrong host served: Cheaper instead of deepinfra", "wrong_model")
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_a_wrong_model_whose_answer_ends_in_an_error_is_wrong(tmp_path: Path, late: bool) -> None:
+    """Also where the error is that the conversation no longer fits: it was somebody else's conversation."""
+    error = {"error": {"code": "context_length_exceeded", "message": "prompt is too long"}}
+    events = [*said("chat", OTHER)[:3], f"data: {json.dumps(error if late else {**error, 'model': OTHER})}\n\n"]
+    talk, _ = twice("chat")
+    first, second = run(tmp_path, answering("".join(events if late else events[3:]).encode()), talk)
+    assert (first.outcome, first.fault, second.refused) == ("error", WRONG, "wrong_model")
+
+
+def test_a_stream_of_many_names_stays_small() -> None:
+    reader = AnswerReader("chat")
+    for number in range(5000):
+        reader.feed(named("chat", f"model-{number}", deep=True).encode())
+    assert reader.finish().model == "model-4999"
+    assert len(reader.facts.models) <= 100
