@@ -87,8 +87,10 @@ class Own:
         if not to_the_end:
             return exchange.abandoned()
         exchange.reader = AnswerReader(exchange.wire, encoding=encoding)
+        sieve = self._upstream.sieve()  # what is read of it stands in the ledger
         while piece := await answer.piece():
             exchange.chunk_in(len(piece))
-            exchange.reader.feed(piece)
+            exchange.reader.feed(sieve.feed(piece))
+        exchange.reader.feed(sieve.rest())
         facts = exchange.reader.finish()
         return exchange.ended(facts, cut=not facts.complete and facts.error is None, fault=None)

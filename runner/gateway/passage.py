@@ -128,28 +128,36 @@ class Passage:
         if answer.whole and not streamed:
             return self._pass_whole(request, exchange, answer, headers)
         kept: list[bytes] | None = None if self._recorder is None else []
+        sieve = self._upstream.sieve()
+
+        def give(piece: bytes, *, first: bool = False) -> None:
+            try:
+                if first:
+                    request.start(answer.status, headers, piece)
+                else:
+                    request.write(piece)
+            finally:
+                # The agent first, then the reader: whoever leaves on the last byte leaves no unread answer.
+                reader.feed(piece)
+                if kept is not None and piece:
+                    kept.append(piece)
+
         left = False
         try:
-            piece, begun = answer.at_hand(), False
-            while True:
+            piece, first = answer.at_hand(), True
+            while piece or first:
                 if piece:
                     exchange.chunk_in(len(piece))
-                    piece = self._clean(piece)
-                try:
-                    if begun:
-                        request.write(piece)
-                    else:
-                        request.start(answer.status, headers, piece)
-                        begun = True
-                finally:
-                    # The agent first, then the reader: whoever leaves on the last byte leaves no unread answer.
-                    reader.feed(piece)
-                    if kept is not None and piece:
-                        kept.append(piece)
+                give(sieve.feed(piece), first=first)
+                first = False
                 await request.drain()
-                piece = await answer.piece()
-                if not piece:
-                    break
+                try:
+                    piece = await answer.piece()
+                except Cut:
+                    give(sieve.rest())
+                    raise
+            if rest := sieve.rest():
+                give(rest)
         except ConnectionResetError:
             # Only writing raises this one: the agent went away. What the upstream does wrong has a name of its own.
             left = True
@@ -171,9 +179,10 @@ class Passage:
         self, request: Request, exchange: Exchange, answer: Answer, headers: dict[str, str]
     ) -> Reply | None:
         """An answer that came in one go: its line first, then all of it at once."""
-        body, reader = self._clean(answer.at_hand()), exchange.reader
+        raw, sieve, reader = answer.at_hand(), self._upstream.sieve(), exchange.reader
         assert reader is not None
-        exchange.chunk_in(len(body))
+        exchange.chunk_in(len(raw))
+        body = sieve.feed(raw) + sieve.rest()
         reader.feed(body)
         facts = reader.finish()
         cut = _cut(exchange, facts)
@@ -183,13 +192,6 @@ class Passage:
             return Reply(answer.status, body, headers)
         request.start(answer.status, headers, body)
         return None
-
-    def _clean(self, piece: bytes) -> bytes:
-        """An error may stand in an answer that began well, and quote the key as any other. The search that is blind to
-        case would cost a long answer its speed, so it is made where there is something to be found.
-        """
-        scrub = self._upstream.scrub
-        return scrub(piece) if b"error" in piece or scrub.glimpsed(piece) else piece
 
     def _fault(self, facts: Facts) -> str | None:
         """Whether somebody else answered than was asked, be it a part."""

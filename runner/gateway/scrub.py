@@ -6,9 +6,12 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from urllib.parse import quote, quote_plus
 
 MASK = b"[key]"
+PLACEHOLDER = 8
+"""What is shorter is no secret but what a server that needs no key is given for one, perhaps a word of the language."""
 
 
 class Scrubber:
@@ -18,23 +21,62 @@ class Scrubber:
         forms = {form for secret in secrets if secret for form in forms_of(secret)}
         # The longest first: a shorter form inside a longer one must not leave the rest of it behind.
         ordered = sorted(forms, key=len, reverse=True)
-        self._forms = ordered
         self._pattern = re.compile(b"|".join(map(re.escape, ordered)), re.IGNORECASE) if ordered else None
+        self._small = sorted({form.lower() for form in forms}, key=len)
 
     def __call__(self, data: bytes) -> bytes:
-        return self._pattern.sub(MASK, data) if self._pattern else data
+        return self._pattern.sub(MASK, data) if self._pattern and self.found(data) else data
 
     def text(self, value: str) -> str:
         """The same for text."""
         return self(value.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
 
-    def glimpsed(self, data: bytes) -> bool:
-        """As ``found``, but for letters' case: asked in a moment, however long the text."""
-        return any(form in data for form in self._forms)
-
     def found(self, data: bytes) -> bool:
-        """Whether a secret is in ``data`` in any form."""
-        return self._pattern is not None and self._pattern.search(data) is not None
+        """Whether a secret is in ``data`` in any form: asked in a moment, however long the text."""
+        small = data.lower()
+        return any(form in small for form in self._small)
+
+    def begun(self, data: bytes) -> int:
+        """How many bytes at the end of ``data`` may be the beginning of a secret."""
+        if not data or data[-1:].lower() not in self._insides:
+            return 0
+        start = max(0, len(data) - len(self._small[-1]) + 1)
+        if self._pattern is not None and self.found(data):
+            # What belongs to a whole one begins no other.
+            start = max(start, *(match.end() for match in self._pattern.finditer(data)))
+        tail = data[start:].lower()
+        return next((len(tail) - at for at in range(len(tail)) if tail[at:] in self._starts), 0)
+
+    @cached_property
+    def _starts(self) -> frozenset[bytes]:
+        return frozenset(form[:size] for form in self._small for size in range(1, len(form)))
+
+    @cached_property
+    def _insides(self) -> frozenset[bytes]:
+        """The bytes on which a beginning may end."""
+        return frozenset(start[-1:] for start in self._starts)
+
+
+class Sieve:
+    """Takes secrets out of a body that comes in pieces: only what may begin one waits, until the next bytes are there.
+
+    A secret that a model spells across the texts of two events is words, and not found.
+    """
+
+    def __init__(self, scrub: Scrubber) -> None:
+        self._scrub, self._held = scrub, b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """What may go on now, perhaps nothing."""
+        data = self._held + piece if self._held else piece
+        whole = len(data) - self._scrub.begun(data)
+        self._held = data[whole:]
+        return self._scrub(data[:whole])
+
+    def rest(self) -> bytes:
+        """What waited, where nothing more comes."""
+        held, self._held = self._held, b""
+        return self._scrub(held)
 
 
 def forms_of(secret: str) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from urllib.parse import quote, urlsplit
 
 from runner.gateway.dial import login_of
-from runner.gateway.scrub import Scrubber
+from runner.gateway.scrub import PLACEHOLDER, Scrubber, Sieve
 from runner.gateway.unpack import Unpacker
 
 _HOP_BY_HOP = {
@@ -77,6 +77,14 @@ class Upstream:
     def scrub(self) -> Scrubber:
         """Takes the key out of whatever is shown or kept."""
         return Scrubber([self.key])
+
+    def sieve(self) -> Sieve:
+        """Takes the key out of one answer in passing."""
+        return Sieve(self._answers_scrub)
+
+    @cached_property
+    def _answers_scrub(self) -> Scrubber:
+        return self.scrub if len(self.key or "") >= PLACEHOLDER else Scrubber([])
 
     def response_headers(self, given: Mapping[str, str]) -> dict[str, str]:
         """The answer's headers (names in small letters), less those of the connection and any that quotes the key."""

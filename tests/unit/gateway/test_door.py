@@ -78,7 +78,14 @@ def slowly(raw: bytes, size: int) -> Script:
 
 
 def run(
-    tmp_path: Path, script: Script, talk: Talk, *, caps: Caps | None = None, hosts: Iterable[str] = (), **fields: Any
+    tmp_path: Path,
+    script: Script,
+    talk: Talk,
+    *,
+    caps: Caps | None = None,
+    hosts: Iterable[str] = (),
+    key: str = KEY,
+    **fields: Any,
 ) -> list[LedgerLine]:
     """The ledger of one door, whose provider answers by ``script``."""
 
@@ -99,7 +106,7 @@ def run(
         )  # fmt: skip
         trust = ssl.create_default_context()
         spec = DoorSpec(
-            "run", TOKEN, provider, MODEL, Upstream(url, KEY), caps or Caps(), ledger, tmp_path / "gw.sock",
+            "run", TOKEN, provider, MODEL, Upstream(url, key), caps or Caps(), ledger, tmp_path / "gw.sock",
             cassette=tmp_path / "tape", egress=frozenset(hosts),
         )  # fmt: skip
         door = Door(spec, trust, Egress({}, trust), lambda *said: None)

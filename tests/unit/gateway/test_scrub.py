@@ -1,15 +1,17 @@
-"""Secrets are found in every form in which they could be quoted."""
+"""Secrets are found in every form in which they could be quoted, and in however many pieces."""
 
 from __future__ import annotations
 
 import base64
 import json
+from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.gateway.scrub import Scrubber
+from runner.gateway.scrub import Scrubber, Sieve, forms_of
 
 KEY = "sk-live-THE-REAL-KEY/0123456789+abc="
 scrub = Scrubber([KEY, None, "bench-run-token_0123456789"])
@@ -47,3 +49,39 @@ def test_any_secret_is_taken_out(secret: str, before: str, after: str) -> None:
 
 def test_without_a_secret_nothing_happens() -> None:
     assert Scrubber([None, ""])(b"all of it") == b"all of it"
+
+
+PARTS = [form[:cut] for form in forms_of(KEY) for cut in (None, -1, 1, 9)] + [
+    b"[key]",
+    b" ",
+    b"sk",
+    KEY.upper().encode(),
+]
+
+
+def sieved(sieve: Sieve, text: bytes, cuts: list[int]) -> bytes:
+    places = [0, *sorted(cut % (len(text) + 1) for cut in cuts), len(text)]
+    pieces = [text[start:end] for start, end in pairwise(places)]
+    return b"".join(map(sieve.feed, pieces)) + sieve.rest()
+
+
+@given(st.lists(st.sampled_from(PARTS) | st.binary(max_size=3), max_size=6).map(b"".join), st.lists(st.integers(0)))
+def test_a_text_in_pieces_is_cleaned_like_the_whole(text: bytes, cuts: list[int]) -> None:
+    assert sieved(Sieve(Scrubber([KEY])), text, cuts) == Scrubber([KEY])(text)
+
+
+@given(st.text("abk", min_size=1, max_size=9), st.text("abk", max_size=30), st.lists(st.integers(0)))
+def test_nor_does_one_that_overlaps_itself_get_through(secret: str, text: str, cuts: list[int]) -> None:
+    own = Scrubber([secret])
+    kept = sieved(Sieve(own), text.encode(), cuts)
+    assert kept == own(text.encode())
+
+
+@pytest.mark.parametrize("form", [KEY.encode(), base64.b64encode(KEY.encode()), quote(KEY, safe="").encode()])
+def test_only_what_may_begin_a_secret_waits_and_no_longer(form: bytes) -> None:
+    sieve = Sieve(Scrubber([KEY]))
+    assert sieve.feed(b"data: one\n\n") == b"data: one\n\n"
+    assert (sieve.feed(b"as" + form[:1]), sieve.feed(b""), sieve.feed(form[1:7])) == (b"as", b"", b"")
+    assert sieve.feed(b"\n") == form[:7] + b"\n"
+    assert (sieve.feed(b"<" + form[:-5]), sieve.feed(form[-5:] + b">\n")[-2:]) == (b"<", b">\n")
+    assert (sieve.feed(b"end " + form[:4]), sieve.rest(), sieve.rest()) == (b"end ", form[:4], b"")

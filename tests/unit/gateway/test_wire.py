@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.gateway.answers import AnswerReader, canonical_usage
+from runner.gateway.answers import AnswerReader
+from runner.gateway.counts import canonical_usage
 from runner.gateway.wire import UnreadableBody, is_context_error, read_request, route, with_fields
 from runner.harness.claude_rows import usage_of
 from runner.schema.ledger import Usage, Wire
