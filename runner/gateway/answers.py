@@ -9,6 +9,7 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,8 +24,8 @@ MAX_NAMES = 100
 """Of models, or hosts, in one answer that are kept: enough to see that it was more than one."""
 
 _TELLING = {
-    "chat": re.compile(rb'"(usage|error)"\s*:\s*[^n\s]|"finish_reason"\s*:\s*"'),
-    "responses": re.compile(rb'"(response|error)"\s*:\s*[{"]|"type"\s*:\s*"error"'),
+    "chat": re.compile(rb'"(usage|error)"\s*:\s*[^n\s]|"finish_reason"\s*:\s*"|"object"\s*:\s*"error"'),
+    "responses": re.compile(rb'"(response|error)"\s*:\s*[{"]|"(type|object)"\s*:\s*"error"'),
     "anthropic": re.compile(rb'"type"\s*:\s*"(message_(start|delta|stop)|error)"|"error"\s*:\s*[{"]'),
 }
 """What an event must hold to say more than a word."""
@@ -150,19 +151,15 @@ class AnswerReader:
             return
         if self._wire in ("anthropic", "responses"):
             self._identity({key: data.get(key) for key in ("model", "provider")})
-        if data.get("error") and data.get("type") in (None, "error"):
-            self._failed(data["error"])
-        elif self._wire == "responses" and data.get("type") == "error":
-            self._failed(data)
+        if (error := _error_of(data) if data.get("type") in (None, "error") or _is_error(data) else None) is not None:
+            self._failed(error)
         if self._wire == "anthropic":
             self._anthropic_event(data)
         elif self._wire == "responses":
             self._responses_event(data)
         else:
             self._identity(data)
-            choice = _first(data.get("choices"))
-            if choice.get("error"):
-                self._failed(choice["error"])
+            choice = next(_choices(data), {})
             # Moonshot has it inside the choice, Groq in a field of its own; the usual place has the last word.
             for holder in (choice, data.get("x_groq"), data):
                 self._usage(holder.get("usage") if isinstance(holder, dict) else None)
@@ -201,7 +198,7 @@ class AnswerReader:
     def _whole(self, data: dict[str, Any]) -> None:
         self._identity(data)
         self._usage(data.get("usage"))
-        if error := data.get("error") or _first(data.get("choices")).get("error"):  # OpenRouter: inside the choice
+        if (error := _error_of(data)) is not None:
             self._failed(error)
         else:
             self.facts.complete = True
@@ -240,9 +237,26 @@ def _add(names: list[str], name: str) -> None:
         names.append(name)
 
 
-def _first(choices: Any) -> dict[str, Any]:
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    return choice if isinstance(choice, dict) else {}
+def _error_of(data: dict[str, Any]) -> Any:
+    """The error that an answer, or an event of a stream, tells of; None where it tells of none.
+
+    OpenRouter has it inside the choice, or only says there that one ended it; others, vLLM among them, send it bare.
+    """
+    if data.get("error"):
+        return data["error"]
+    if _is_error(data):
+        return data
+    ended = [choice.get("error") or choice.get("finish_reason") == "error" for choice in _choices(data)]
+    return next(filter(None, ended), True if data.get("status") == "failed" else None)
+
+
+def _is_error(data: dict[str, Any]) -> bool:
+    return data.get("object") == "error" or (data.get("type") == "error" and "error" not in data)
+
+
+def _choices(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    found = data.get("choices")
+    yield from (choice for choice in (found if isinstance(found, list) else ()) if isinstance(choice, dict))
 
 
 def _json_object(text: bytes) -> dict[str, Any] | None:
