@@ -80,8 +80,12 @@ def _foreign(wire: Wire, data: dict[str, Any]) -> Iterator[str]:
     own = _AGENTS_OWN[wire]
     for tool in _declared(wire, data):
         if not isinstance(tool, dict):
+            yield tool if isinstance(tool, str) else "other"
             continue
-        kind = tool.get("type", _untyped(tool))
+        if "type" not in tool:
+            yield from _untyped(tool)
+            continue
+        kind = tool["type"]
         if not isinstance(kind, str):
             yield "other"
         elif kind == "shell" and _runs_locally(tool):
@@ -90,9 +94,13 @@ def _foreign(wire: Wire, data: dict[str, Any]) -> Iterator[str]:
             yield kind
 
 
-def _untyped(tool: dict[str, Any]) -> str:
-    """One that the agent executes has a name; Google's own are called by their only key."""
-    return "custom" if "name" in tool or "function" in tool else next(iter(tool), "other")
+def _untyped(tool: dict[str, Any]) -> Iterator[str]:
+    """One that the agent executes has a name; Google's own are called by their keys, perhaps several in one."""
+    named = "name" in tool or "function" in tool
+    keys = [key for key, value in tool.items() if value not in (None, False)]
+    yield from (key for key in keys if not named or kind_of(key) != "other")
+    if not (keys or named):
+        yield "other"
 
 
 def _declared(wire: Wire, data: dict[str, Any]) -> Iterator[Any]:
