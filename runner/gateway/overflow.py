@@ -9,13 +9,16 @@ _FULL = re.compile(
     r"|(prompt|input|conversation) (is )?too long|prompt exceeds max|request_too_large|input token count"
     r"|too many tokens|reduce the length|range of input length|ran out of room"
     r"|exceeds? (the )?(available |maximum |model'?s )?(context|allowed (input|number of tokens)|limit of \d)"
-    r"|maximum allowed (input|prompt)|(prompt|request|input).{0,40}exceed(s|ed).{0,40}(token|context)"
-    r"|token limit exceeded|input tokens exceed|max_model_len|maximum model length"
+    r"|maximum allowed (input|prompt)|(prompt|request|input).{0,40}exceed(s|ed)?\b.{0,40}(token|context)"
+    r"|token limit exceeded|input tokens exceed|max_model_len|max_num_tokens|maximum model length"
     r"|inputs`? tokens.{0,20}max_new_tokens.{0,20}must be",
     re.IGNORECASE,
 )
-_RATE = re.compile(r"rate.?limit|too many requests|please wait|per (minute|day|hour)|\bquota\b|throttl", re.IGNORECASE)
-"""A limit on how fast somebody may ask."""
+_RATE = re.compile(
+    r"rate.?limit|too many requests|please wait|per (minute|day|hour)|\bquota\b|throttl|\bbalance\b|\bcredits?\b",
+    re.IGNORECASE,
+)
+"""A limit on how fast somebody may ask, or on what it may cost."""
 
 
 def overflows(words: str | None) -> bool:

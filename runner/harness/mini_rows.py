@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from runner.gateway.counts import canonical_usage
 from runner.harness.jsonl import count, items, mapping, text
 from runner.schema.ledger import Usage
 
@@ -112,23 +113,22 @@ def lost_call(words: str) -> list[Asked]:
 
 
 def usage_of(raw: Any) -> Usage | None:
-    """OpenAI's usage in either form: the prompt includes what was read from and written to the cache."""
+    """OpenAI's usage in either form, read as on the wire: it is what the server said."""
     if not isinstance(raw, dict):
         return None
-    details = mapping(raw.get("prompt_tokens_details")) or mapping(raw.get("input_tokens_details"))
-    read = count(details.get("cached_tokens"))
-    read = read or count(raw.get("cache_read_input_tokens"))
-    written = count(details.get("cache_write_tokens")) or count(details.get("cache_creation_tokens"))
-    written = written or count(raw.get("cache_creation_input_tokens"))
-    more = mapping(raw.get("completion_tokens_details")) or mapping(raw.get("output_tokens_details"))
-    thought = more.get("reasoning_tokens")
-    return Usage(
-        uncached_input=max(0, count(raw.get("prompt_tokens", raw.get("input_tokens"))) - read - written),
-        cache_read=read,
-        cache_write=written,
-        output=count(raw.get("completion_tokens", raw.get("output_tokens"))),
-        reasoning=None if thought is None else count(thought),
-    )
+    into = mapping(raw.get("prompt_tokens_details")) or mapping(raw.get("input_tokens_details"))
+    out = mapping(raw.get("completion_tokens_details")) or mapping(raw.get("output_tokens_details"))
+    return canonical_usage("chat", {
+        **_counts(raw),
+        "prompt_tokens": count(raw.get("prompt_tokens", raw.get("input_tokens"))),
+        "completion_tokens": count(raw.get("completion_tokens", raw.get("output_tokens"))),
+        "prompt_tokens_details": _counts(into),
+        "completion_tokens_details": _counts(out),
+    })  # fmt: skip
+
+
+def _counts(raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: count(value) for key, value in raw.items() if value is not None}
 
 
 def words_of(content: Any) -> str:

@@ -14,6 +14,7 @@ from runner.gateway.answers import AnswerReader
 from runner.gateway.counts import canonical_usage
 from runner.gateway.wire import UnreadableBody, is_context_error, read_request, route, with_fields
 from runner.harness.claude_rows import usage_of
+from runner.harness.mini_rows import usage_of as logged_usage
 from runner.schema.ledger import Usage, Wire
 from tests.support.stub_llm import Answer
 
@@ -143,16 +144,21 @@ def test_openai_counts_hold_the_cache_and_ours_do_not() -> None:
          Usage(uncached_input=53, cache_read=40, cache_write=7, output=9)),
         ({"prompt_tokens_details": {"cached_tokens": 0, "cache_creation_input_tokens": 7}},
          Usage(uncached_input=93, cache_write=7, output=9)),
+        ({"prompt_tokens_details": None, "cached_tokens": 400}, Usage(uncached_input=0, cache_read=100, output=9)),
+        ({"prompt_tokens_details": {"cached_tokens": 40, "cache_write_tokens": 90}},
+         Usage(uncached_input=0, cache_read=40, cache_write=60, output=9)),
         ({"total_tokens": 203, "completion_tokens_details": {"reasoning_tokens": 94}},
          Usage(uncached_input=100, output=103, reasoning=94)),
         ({"total_tokens": 109, "completion_tokens_details": {"reasoning_tokens": 4}},
          Usage(uncached_input=100, output=9, reasoning=4)),
     ],
-    ids=["moonshot", "deepseek", "litellm", "alibaba", "xai", "openai"],
+    ids=["moonshot", "deepseek", "litellm", "alibaba", "more than all", "more than the rest", "xai", "openai"],
 )  # fmt: skip
 def test_each_servers_own_places_for_its_counts(counts: dict[str, Any], found: Usage) -> None:
-    """xAI's output is without its reasoning: only the total says so."""
-    assert canonical_usage("chat", {"prompt_tokens": 100, "completion_tokens": 9, **counts}) == found
+    """xAI's output is without its reasoning: only the total says so. What an agent logs of it counts alike."""
+    raw = {"prompt_tokens": 100, "completion_tokens": 9, **counts}
+    assert canonical_usage("chat", raw) == found
+    assert logged_usage(raw) == found
 
 
 @pytest.mark.parametrize("streamed", [False, True])
