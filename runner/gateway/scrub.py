@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import html
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -83,8 +84,12 @@ def forms_of(secret: str) -> Iterator[bytes]:
     """The ways in which ``secret`` may stand in a text."""
     raw = secret.encode()
     yield raw
-    yield json.dumps(secret)[1:-1].encode()
-    yield json.dumps(secret)[1:-1].replace("/", "\\/").encode()
+    said = json.dumps(secret)[1:-1]
+    yield said.encode()
+    yield said.replace("/", "\\/").encode()  # PHP
+    for escaped in ("<>&", "<>&+'`"):  # Go, .NET
+        yield "".join(f"\\u{ord(sign):04x}" if sign in escaped else sign for sign in said).encode()
+    yield html.escape(secret).encode()
     for safe in ("", "/", "/+", "/:+="):
         yield quote(secret, safe=safe).encode()
         yield quote_plus(secret, safe=safe).encode()

@@ -25,6 +25,23 @@ def test_every_form_is_taken_out() -> None:
     assert scrub.text("nothing here") == "nothing here"
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        r"a\u002Bb\u0026c/d\u003C=",  # as .NET writes JSON
+        r"a+b\u0026c/d\u003c=",  # as Go does
+        r"a+b&c\/d<=",  # as PHP does
+        "a+b&amp;c/d&lt;=",
+        "a%2Bb%26c%2fd%3C%3D",
+    ],
+)
+def test_each_languages_own_way_to_quote(form: str) -> None:
+    for secret in ("12345678a+b&c/d<=", "a+b&c/d<=12345678"):
+        own = Scrubber([secret])
+        quoted = secret.replace("a+b&c/d<=", form)
+        assert own(f"({quoted})".encode()) == b"([key])"
+
+
 @given(st.binary(max_size=40), st.binary(max_size=40), st.booleans())
 def test_base64_of_anything_around_it(before: bytes, after: bytes, url: bool) -> None:
     encode = base64.urlsafe_b64encode if url else base64.b64encode
