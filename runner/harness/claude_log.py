@@ -16,6 +16,7 @@ from runner.harness.calls import Calls
 from runner.harness.claude_rows import (
     KNOWN,
     MALFORMED,
+    OWN_QUERIES,
     Message,
     added,
     answer_id,
@@ -29,6 +30,7 @@ from runner.harness.claude_rows import (
     stream_of,
     totals_of,
     usage_of,
+    window_of,
 )
 from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.reading import NOTHING, identify, must_know, summarise
@@ -244,8 +246,8 @@ class _Reader:
 
     def _request(self, row: Row, data: dict[str, Any]) -> None:
         self.seen += 1
-        if stream_of(data, self._roots) or (text(data.get("querySource")) or "").startswith("agent"):
-            return  # a helper's effort is not the run's
+        if stream_of(data, self._roots) or not OWN_QUERIES.match(text(data.get("querySource")) or ""):
+            return  # a helper's effort is not the run's, nor that of a title or a summary
         params = mapping(data.get("params"))
         effort = text(mapping(params.get("output_config")).get("effort"))
         thinking = mapping(params.get("thinking"))
@@ -278,8 +280,7 @@ class _Reader:
         if not any(answer.usage for answer in trace.answers):
             for result in results:
                 self._spent(result)
-        window = next((count(mapping(u).get("contextWindow")) for u in mapping(data.get("modelUsage")).values()), 0)
-        if window:
+        if window := window_of(mapping(data.get("modelUsage")), trace.model.value if trace.model else None):
             trace.context_window = Claim(str(window), row.file, row.number)
 
     def _spent(self, row: Row) -> None:

@@ -64,6 +64,11 @@ MALFORMED = tuple(
     )
 )
 
+OWN_QUERIES = re.compile(r"(sdk|repl_main_thread(:.*)?)?\Z", re.DOTALL)
+"""What a request of the main agent's own is called; a helper's, a title's or a summary's has a name of its own."""
+VARIANT = re.compile(r"\[\w+\]\Z")
+"""Behind a model's name: ``[1m]``."""
+
 
 @dataclass
 class Message:
@@ -209,6 +214,15 @@ def totals_of(models: dict[str, Any]) -> Usage | None:
         )
         total = part if total is None else total.plus(part)
     return total
+
+
+def window_of(models: dict[str, Any], own: str | None) -> int:
+    """The context window of the run's ``own`` model among all that were asked; 0 where that cannot be told."""
+    bare = {VARIANT.sub("", name): used for name, used in models.items()}
+    used = models.get(own or "") or bare.get(VARIANT.sub("", own or ""))
+    if used is None and len(models) == 1:
+        (used,) = models.values()
+    return count(mapping(used).get("contextWindow"))
 
 
 def rest_of(totals: Usage | None, shown: Usage) -> Usage | None:

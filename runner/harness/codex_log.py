@@ -102,6 +102,7 @@ class _Reader:
 
     def rollout(self, found: Iterable[Row]) -> None:
         self._stream, self._turn = "", None
+        self._model = self._effort = self._summary = self._counted_summary = None
         self._totals.rewind()
         for row in first_of_each(found, line_id):
             self._files.setdefault(row.file)
@@ -165,9 +166,9 @@ class _Reader:
         source = payload.get("source")
         if isinstance(source, dict) or payload.get("thread_source") == "subagent":
             self._stream = text(payload.get("agent_nickname")) or text(payload.get("id")) or "subagent"
-        if version := text(payload.get("cli_version")):
+        if (version := text(payload.get("cli_version"))) and not (self._stream and trace.version):
             trace.version = Claim(version, row.file, row.number)
-        if provider := text(payload.get("model_provider")):
+        if (provider := text(payload.get("model_provider"))) and not (self._stream and trace.provider):
             trace.provider = Claim(provider, row.file, row.number)
 
     def _context(self, row: Row, payload: dict[str, Any]) -> None:
@@ -236,7 +237,8 @@ class _Reader:
     def _begins(self, row: Row, payload: dict[str, Any]) -> None:
         """A turn that has not ended has no end, however the one before it ended."""
         self._turn = text(payload.get("turn_id")) or self._turn
-        if window := count(payload.get("model_context_window")):
+        window = count(payload.get("model_context_window"))
+        if window and not (self._stream and self.trace.context_window):
             self.trace.context_window = Claim(str(window), row.file, row.number)
         if not self._stream and not self._is_copy(row, payload):
             self.trace.stop = self.trace.error = None

@@ -158,8 +158,9 @@ class _Reader:
                 self._user(row, data, parts, stream)
         answers = [answer for answer in self.trace.answers if not answer.stream]
         if answers:
-            self.trace.stop, self.trace.error = answers[-1].stop, answers[-1].error
-            self.trace.settled = answers[-1].stop == "stop"
+            last = ([answer for answer in answers if not answer.side] or answers)[-1]
+            self.trace.stop, self.trace.error = last.stop, last.error
+            self.trace.settled = last.stop == "stop" and last is answers[-1]  # it goes on after a summary
         return must_know(self.trace, "opencode", recognised=self.seen)
 
     def _is_copy(self, session: str, data: dict[str, Any]) -> bool:
@@ -194,14 +195,15 @@ class _Reader:
 
     def _assistant(self, row: Row, data: dict[str, Any], parts: list[tuple[Row, dict[str, Any]]], stream: str) -> None:
         model, provider = text(data.get("modelID")), text(data.get("providerID"))
-        if model and not stream:
+        side = data.get("summary") is True
+        own = not stream and not side
+        if model and own:
             self.trace.model = Claim(model, row.file, row.number)
-        if provider and not stream:
+        if provider and own:
             self.trace.provider = Claim(provider, row.file, row.number)
         variant = level_of(data.get("variant"))
-        if not stream:
+        if own:
             self._variant(row, variant)
-        side = data.get("summary") is True
         finished = 0
         for place, part in parts:
             kind = part.get("type")

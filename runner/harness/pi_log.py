@@ -7,13 +7,13 @@ when the session file does not, and it alone says whether the agent came to rest
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
 from runner.harness.jsonl import Row, amount, first_of_each, items, mapping, rows, sessions, text
+from runner.harness.pi_retries import add_waits, mark_retries
 from runner.harness.pi_rows import (
     ENTRIES,
     EVENTS,
@@ -27,7 +27,7 @@ from runner.harness.pi_rows import (
 )
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import Answer, Call, Compaction, Item, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Trace, moment, shortened, since_ms
 from runner.schema.base import digest
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def read_trace(log_dir: Path) -> Trace:
     if not found:
         raise LogError("pi left no log", "its stderr says why")
     trace = _of_entries(found, version)
-    _add_waits(trace, events)
+    add_waits(trace, events)
     return trace
 
 
@@ -102,8 +102,10 @@ class _Reader:
         self._calls = Calls()
         self._answers: set[str] = set()
         self._announced = False
-        self._given_up: set[int] = set()
-        """Places of errors after which somebody else had to speak."""
+        self._given_up: set[tuple[int, str]] = set()
+        """Where somebody else had to speak to which agent: what that one's last error was, it did not ask again."""
+        self._helpers: dict[str, Claim] = {}
+        """What helpers said of themselves: it holds where nobody else spoke."""
 
     def entry(self, row: Row, at: str | None = None) -> None:
         """One entry of a session file."""
@@ -119,7 +121,7 @@ class _Reader:
             self._beside(row, data, at or moment(data.get("timestamp")))
         elif kind in ("session", "thinking_level_change"):
             if kind == "session":
-                self._asked_anew()
+                self._asked_anew("")
             if level := text(data.get("thinkingLevel")):
                 self.trace.effort = Claim(level, row.file, row.number)
         elif kind == "model_change":
@@ -159,7 +161,10 @@ class _Reader:
     def finish(self) -> Trace:
         trace = self.trace
         if not self._announced:
-            _mark_retries(trace, self._given_up)
+            mark_retries(trace, self._given_up)
+        if all(answer.stream for answer in trace.answers):
+            for name, claim in self._helpers.items():
+                setattr(trace, name, getattr(trace, name) or claim)
         if answers := trace.own_answers:
             trace.stop, trace.error = answers[-1].stop, answers[-1].error
         return must_know(trace, "pi", recognised=self.seen)
@@ -176,12 +181,19 @@ class _Reader:
         elif role == "toolResult":
             self._result(row, stream, message, message.get("content"), at)
         elif role == "user":
-            self._asked_anew()
+            self._asked_anew(stream)
         elif role == "system":
-            self.trace.prompt = Claim(digest({**message, "timestamp": None}), row.file, row.number)
+            self._claim(row, stream, "prompt", digest({**message, "timestamp": None}))
 
-    def _asked_anew(self) -> None:
-        self._given_up.add(len(self.trace.steps) - 1)
+    def _asked_anew(self, stream: str) -> None:
+        self._given_up.add((len(self.trace.steps), stream))
+
+    def _claim(self, row: Row, stream: str, name: str, value: str | None) -> None:
+        claim = Claim(value, row.file, row.number) if value else None
+        if claim is not None and stream:
+            self._helpers[name] = claim
+        elif claim is not None:
+            setattr(self.trace, name, claim)
 
     def _answer(self, row: Row, message: dict[str, Any], at: str | None, stream: str) -> None:
         key = text(message.get("responseId"))
@@ -204,13 +216,9 @@ class _Reader:
         spent = amount(mapping(mapping(message.get("usage")).get("cost")).get("total"))
         if spent is not None:
             self.trace.cost_usd = (self.trace.cost_usd or 0.0) + spent
-        trace = self.trace  # a helper's words hold until the main agent speaks
-        if named and not (stream and trace.model):
-            trace.model = Claim(named, row.file, row.number)
-        if level and not (stream and trace.effort):
-            trace.effort = Claim(level, row.file, row.number)
-        if (provider := text(message.get("provider"))) and not (stream and trace.provider):
-            trace.provider = Claim(provider, row.file, row.number)
+        said = {"model": named, "effort": level, "provider": text(message.get("provider"))}
+        for name, value in said.items():
+            self._claim(row, stream, name, value)
         if whole:  # a call in an answer that was cut was never run
             for part in items(message.get("content")):
                 if part.get("type") == "toolCall":
@@ -263,32 +271,3 @@ class _Reader:
             self.trace.steps.append(
                 Answer(file=row.file, line=row.number, at=at, whole=True, side=True, usage=spent)
             )  # fmt: skip
-
-
-def _mark_retries(trace: Trace, given_up: set[int]) -> None:
-    """Errors that were asked again: an overflow that was followed by a compaction is none."""
-    last = next((step for step in reversed(trace.steps) if isinstance(step, Answer)), None)
-    steps: list[Item] = []
-    for place, step in enumerate(trace.steps):
-        steps.append(step)
-        if not isinstance(step, Answer) or step is last or place in given_up:
-            continue
-        if step.error is not None and not step.context:
-            steps.append(Retry(file=step.file, line=step.line, stream=step.stream, reason=step.error))
-    trace.steps = steps
-
-
-def _add_waits(trace: Trace, events: list[Row]) -> None:
-    """What the event stream says beyond the session: that the agent came to rest, and its retries' waits."""
-    announced = []
-    for row in events:
-        kind = (row.data or {}).get("type")
-        if kind in ("agent_start", "agent_settled"):
-            trace.settled = kind == "agent_settled"
-        if kind == "auto_retry_start":
-            announced.append(retry_of(row, ""))
-    retries = [index for index, step in enumerate(trace.steps) if isinstance(step, Retry)]
-    for index, said in zip(retries, announced, strict=False):
-        step = trace.steps[index]
-        if isinstance(step, Retry):
-            trace.steps[index] = replace(step, wait_ms=said.wait_ms)
