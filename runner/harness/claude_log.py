@@ -20,6 +20,7 @@ from runner.harness.claude_rows import (
     Message,
     added,
     answer_id,
+    complaint,
     copy_id,
     gather,
     is_api_error,
@@ -265,10 +266,11 @@ class _Reader:
         data = row.data or {}
         said_last = [result.data or {} for result in results]
         trace = self.trace
-        failed = data.get("is_error") is True
+        full = data.get("terminal_reason") == "prompt_too_long"
+        failed = full or data.get("is_error") is True or data.get("subtype") == "error_during_execution"
         trace.stop = "error" if failed else text(data.get("stop_reason"))
-        trace.error = shortened(text(data.get("result"))) if failed else None
-        full = data.get("terminal_reason") == "prompt_too_long" or overflows(trace.error)
+        trace.error = shortened(complaint(data)) if failed else None
+        full = full or overflows(trace.error)
         if failed and full and not any(answer.context for answer in trace.own_answers[-1:]):
             trace.steps.append(
                 Answer(file=row.file, line=row.number, at=moment(data.get("timestamp")), whole=False, stop="error",

@@ -70,6 +70,9 @@ VARIANT = re.compile(r"\[\w+\]\Z")
 """Behind a model's name: ``[1m]``."""
 
 
+_OWN_IDS = frozenset(["uuid", "parentUuid", "logicalParentUuid", "sessionId", "session_id"])
+
+
 @dataclass
 class Message:
     """The lines of one message id. ``closed``: its usage is the final one, not the opening of a stream's."""
@@ -120,9 +123,15 @@ def answer_id(row: Row) -> str:
 
 
 def copy_id(row: Row) -> str | None:
-    """What an answer's line without a request's id shares with its copies: sessions that went on began with such."""
+    """What a line shares with its copies, under ids of their own: sessions that went on began with such. An answer
+    with its request's id is known by that.
+    """
     data = row.data or {}
-    if data.get("type") != "assistant" or "requestId" in data or "timestamp" not in data:
+    if "timestamp" not in data:
+        return None
+    if data.get("type") == "system":
+        return digest({key: value for key, value in data.items() if key not in _OWN_IDS})
+    if data.get("type") != "assistant" or "requestId" in data:
         return None
     return digest([data["timestamp"], data.get("message")])
 
@@ -155,6 +164,13 @@ def is_api_error(data: dict[str, Any]) -> bool:
     return synthetic and (
         isinstance(data.get("error"), str) or said(mapping(data.get("message"))).startswith("API Err")
     )
+
+
+def complaint(data: dict[str, Any]) -> str | None:
+    """The words of a last line that tells of an error: one answer's, or a list of them."""
+    errors = data.get("errors")
+    listed = [error for error in errors if isinstance(error, str)] if isinstance(errors, list) else []
+    return text(data.get("result")) or "; ".join(listed) or None
 
 
 def said(message: dict[str, Any]) -> str:

@@ -187,16 +187,16 @@ class _Reader:
         if is_kind(payload, OUTPUTS, "_output"):
             self._output(payload, at)
             return
+        named = text(payload.get("call_id"))
+        key = (text(payload.get("id")) or "") if named is None else named
+        if (key or self._turn) and self._is_copy(row, payload):
+            return
         if kind == "reasoning" or (kind == "message" and payload.get("role") == "assistant"):
             self._items += 1
         if not is_kind(payload, CALLS, "_call"):
             return
         self._items += 1
         self._acted()
-        named = text(payload.get("call_id"))
-        key = (text(payload.get("id")) or "") if named is None else named
-        if key and self._is_copy(row, payload):
-            return
         arguments, bad = arguments_of(payload)
         call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key or f"{row.file}:{row.number}",
                     arguments=arguments, tool=text(payload.get("name")) or kind or "?",
@@ -219,6 +219,8 @@ class _Reader:
 
     def _event(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         kind = text(payload.get("type"))
+        if self._turn and kind in ("agent_message", "item_completed") and self._is_copy(row, payload):
+            return
         if kind == "agent_message" or mapping(payload.get("item")).get("type") == "AgentMessage":
             self._acted()
         if kind == "item_completed":

@@ -52,7 +52,8 @@ def whole_of(path: Path) -> bytes:
             return b""
     if len(whole) > MAX_DOCUMENT_BYTES:
         raise LogError(f"{path.name} is too large to read")
-    return whole.strip(b"\0")  # as in lines: what a crash of the machine leaves
+    # As in lines: what a crash of the machine leaves. Before it, only what takes no line away.
+    return whole.lstrip(b"\0").rstrip(b"\0 \t\r\n")
 
 
 def _line(file: IO[bytes]) -> bytes:

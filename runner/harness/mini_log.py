@@ -74,7 +74,8 @@ def read_document(path: Path) -> Trace:
     if not any(seen):
         raise LogError("nothing was recognised in mini-swe-agent's log")
     status = text(mapping(document.get("info")).get("exit_status"))
-    if known == FIRST and status and status not in ENDED_WELL:
+    died = status and status not in ENDED_WELL and (known == FIRST or status.endswith("Error"))
+    if status and died and trace.error is None:
         _died(trace, status, text(mapping(document.get("info")).get("submission")) or status, lines)
     trace.stop = status or None
     trace.settled = status == "Submitted"

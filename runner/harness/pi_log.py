@@ -127,7 +127,7 @@ class _Reader:
         elif kind == "model_change":
             if provider := text(data.get("provider")):
                 self.trace.provider = Claim(provider, row.file, row.number)
-            if self.trace.model is None and (model := text(data.get("modelId"))):
+            if not self.trace.answers and (model := text(data.get("modelId"))):
                 self.trace.model = Claim(model, row.file, row.number)
 
     def event(self, row: Row) -> None:
