@@ -27,11 +27,13 @@ from runner.harness.claude_rows import (
     is_transcript,
     rest_of,
     said,
+    settled,
     sidechains,
     stream_of,
     totals_of,
     usage_of,
     window_of,
+    with_requests,
 )
 from runner.harness.jsonl import Row, amount, count, first_of_each, items, mapping, rows, sessions, text
 from runner.harness.reading import NOTHING, identify, must_know, summarise
@@ -67,7 +69,7 @@ def read_trace(log_dir: Path) -> Trace:
     stream = list(rows(stdout)) if stdout.is_file() else []
     if transcripts:
         trace = read_rows(transcripts)
-        trace.settled = _settled(stream)
+        trace.settled = settled(stream)
         return trace
     if not stream:
         raise LogError("Claude Code left no log", "its stderr says why")
@@ -77,23 +79,14 @@ def read_trace(log_dir: Path) -> Trace:
 def read_rows(found: Iterable[Row], *, stream: bool = False) -> Trace:
     """The trace of a transcript, or of a stream-json log, as the seed's logs are."""
     schema = "claude-code stream" if stream else "claude-code transcript"
-    whole = list(first_of_each(first_of_each(found, lambda row: text((row.data or {}).get("uuid"))), copy_id))
+    once = first_of_each(first_of_each(found, lambda row: text((row.data or {}).get("uuid"))), copy_id)
+    whole = with_requests(list(once))
     reader = _Reader(schema, gather(whole, stream=stream), sidechains(whole))
     for row in whole:
         reader.line(row)
     trace = reader.finish()
-    trace.settled = _settled(whole)
+    trace.settled = settled(whole)
     return trace
-
-
-def _settled(stream: Iterable[Row]) -> bool:
-    """Whether the last start (``init``) that a stream tells of came to its last word (``result``)."""
-    kinds = [kind for row in stream if (kind := (row.data or {}).get("subtype")) == "init" or _is_result(row)]
-    return bool(kinds) and kinds[-1] != "init"
-
-
-def _is_result(row: Row) -> bool:
-    return (row.data or {}).get("type") == "result"
 
 
 class _Reader:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runner.harness.jsonl import Row, count, items, mapping, text
@@ -122,6 +122,31 @@ def answer_id(row: Row) -> str:
     return f"{ident} {text(data.get('requestId')) or row.file + session}" if ident else f"{row.file}:{row.number}"
 
 
+def with_requests(found: list[Row]) -> list[Row]:
+    """``found``, each answer's line with its request's id, where only one of its session's requests got that answer."""
+    requests: dict[tuple[str, str, str], set[str]] = {}
+    for row in found:
+        if (place := _place(row)) and (name := _request(row)):
+            requests.setdefault(place, set()).add(name)
+    return [
+        replace(row, data={**(row.data or {}), "requestId": next(iter(names))})
+        if (place := _place(row)) and not _request(row) and len(names := requests.get(place, ())) == 1
+        else row
+        for row in found
+    ]
+
+
+def _request(row: Row) -> str | None:
+    return text((row.data or {}).get("requestId"))
+
+
+def _place(row: Row) -> tuple[str, str, str] | None:
+    data = row.data or {}
+    ident = text(mapping(data.get("message")).get("id")) if data.get("type") == "assistant" else None
+    session = text(data.get("sessionId")) or text(data.get("session_id")) or ""
+    return (row.file, session, ident) if ident else None
+
+
 def copy_id(row: Row) -> str | None:
     """What a line shares with its copies, under ids of their own: sessions that went on began with such. An answer
     with its request's id is known by that.
@@ -134,6 +159,16 @@ def copy_id(row: Row) -> str | None:
     if data.get("type") != "assistant" or "requestId" in data:
         return None
     return digest([data["timestamp"], data.get("message")])
+
+
+def settled(stream: Iterable[Row]) -> bool:
+    """Whether the last start (``init``) that a stream tells of came to its last word (``result``)."""
+    kinds = [kind for row in stream if (kind := (row.data or {}).get("subtype")) == "init" or _is_result(row)]
+    return bool(kinds) and kinds[-1] != "init"
+
+
+def _is_result(row: Row) -> bool:
+    return (row.data or {}).get("type") == "result"
 
 
 def sidechains(found: Iterable[Row]) -> dict[str, str]:

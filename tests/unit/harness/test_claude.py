@@ -41,6 +41,21 @@ def test_two_starts_may_name_their_answers_alike_and_one_that_goes_on_copies_the
     )
 
 
+@pytest.mark.parametrize(
+    ("requests", "turns"),
+    [(["r", None], 1), ([None, "r"], 1), ([None, "r", None], 1), (["r", "q", None], 3), ([None, None], 1)],
+)
+def test_an_answers_line_that_lacks_its_requests_id_is_of_the_answer_that_has_it(
+    tmp_path: Path, requests: list[str | None], turns: int
+) -> None:
+    """Where only one request got an answer of that id."""
+    said = [block(f"u{n}", "m1", call=f"c{n}", second=n) for n in range(len(requests))]
+    log = [line | ({"requestId": name} if name else {}) for line, name in zip(said, requests, strict=True)]
+    lines(tmp_path / "1.jsonl", *log, {**block("x", "m2"), "requestId": "s"})
+    found = claude_log.read_summary(tmp_path)
+    assert (found.turns, found.calls, found.usage.output) == (turns + 1, len(requests), 10 * (turns + 1))
+
+
 @pytest.mark.parametrize("whose", [{"isSidechain": True}, {"agentId": "a1"}, {"querySource": "agent:builtin:Explore"}])
 def test_a_helpers_effort_is_not_the_runs(tmp_path: Path, whose: dict[str, Any]) -> None:
     def request(effort: str, **more: Any) -> dict[str, Any]:
