@@ -127,13 +127,13 @@ def frozen(trace: Trace) -> tuple[int | None, int | None]:
         if isinstance(step, Retry):
             waits.append(step.wait_ms)
             after = step.at or after
-        elif waits and not failure and step.at:
+        elif waits and not failure:
             lost.append(_bracket(before, step.at, waits))
             waits, before, after = [], step.at, None
         elif waits:
             after = step.at or after
-        else:
-            before = _ended(step) or before
+        else:  # what took nobody knows how long may have been work
+            before = _ended(step) or (before if failure else None)
     if waits:  # it never came back, perhaps not even to the end of its last wait
         if isinstance(trace.steps[-1], Retry) and waits[-1] is not None:
             waits[-1] = 0.0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from runner.events.profile import Profile, frozen, profile, rebaselines
 from runner.events.segments import Segment, of_log
 from runner.harness import codex_log
-from runner.harness.trace import Call, Trace, best_cycle, loops
+from runner.harness.trace import Answer, Call, Item, Retry, Trace, best_cycle, loops
 from runner.schema.layers import ProcessSettings
 from tests.support.seedlog import Pi, log, stored
 from tests.unit.harness.test_expected import LOGS
@@ -114,6 +115,30 @@ def claude_retries(*, ends: bool) -> str:
 def test_where_no_time_is_known_what_it_said_it_would_wait_was_lost(tmp_path: Path, ends: bool, lost: int) -> None:
     found = of(tmp_path, claude_retries(ends=ends))
     assert (found.freezes, found.freeze_ms) == (2, lost)
+
+
+@pytest.mark.parametrize(("wait", "lost"), [(2000.0, 2000), (None, None)])
+@pytest.mark.parametrize("after", [None, "2026-01-01T00:10:00.000Z"])
+def test_work_that_went_on_without_a_time_was_not_lost(wait: float | None, lost: int | None, after: str | None) -> None:
+    """It came back, nobody knows when; what was done ten minutes later is no end of the waiting."""
+    where: dict[str, Any] = {"file": "x", "line": 1}
+    steps: list[Item] = [
+        Call(**where, id="a", tool="bash", arguments={}, at="2026-01-01T00:00:00.000Z"),
+        Answer(**where, whole=False, error="busy"), Retry(**where, reason="busy", wait_ms=wait),
+        Answer(**where, whole=True), Call(**where, id="b", tool="bash", arguments={}, at=after),
+    ]  # fmt: skip
+    assert frozen(Trace("claude-code stream", steps)) == (1, lost)
+
+
+@pytest.mark.parametrize(("wait", "lost"), [(2000.0, 2000), (None, None)])
+def test_work_without_a_time_before_the_trouble_was_not_lost(wait: float | None, lost: int | None) -> None:
+    where: dict[str, Any] = {"file": "x", "line": 1}
+    steps: list[Item] = [
+        Answer(**where, whole=True, at="2026-01-01T00:00:00.000Z"), Call(**where, id="b", tool="bash", arguments={}),
+        Answer(**where, whole=False, error="busy"), Retry(**where, reason="busy", wait_ms=wait),
+        Answer(**where, whole=True, at="2026-01-01T00:10:00.000Z"),
+    ]  # fmt: skip
+    assert frozen(Trace("claude-code stream", steps)) == (1, lost)
 
 
 def test_a_clock_that_went_back_takes_no_waiting_away(tmp_path: Path) -> None:
