@@ -194,14 +194,16 @@ class Passage:
         return None
 
     def _fault(self, facts: Facts) -> str | None:
-        """Whether somebody else answered than was asked, be it a part."""
+        """Whether somebody else answered than was asked, be it a part: then ``facts`` are told of that one."""
         routing = self._routing
         for host in facts.hosts if routing is not None else ():
             if routing is not None and not routing.allows(host):
+                facts.host = host
                 return f"wrong host served: {host} instead of {', '.join(routing.only)}"
         first = self._book.first_served or next(iter(facts.models), None)
         for served in facts.models:
             if not self._provider.served_ok(self._model, served, first):
+                facts.model = served
                 expected = self._model if self._provider.served == "exact" else first
                 return f"wrong model served: {served[:120]} instead of {expected}"
         return None

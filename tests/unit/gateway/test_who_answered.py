@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ def test_another_model_in_any_event_ends_the_run(
     talk, got = twice(wire)
     first, second = run(tmp_path, slowly("".join(events).encode(), 50), talk)
     assert (first.outcome, first.fault, second.refused) == ("answered", WRONG, "wrong_model")
+    assert first.model_served == OTHER
     assert b"four" in got[0]
 
 
@@ -111,6 +113,28 @@ def test_another_host_in_the_middle_is_another_host(tmp_path: Path) -> None:
     talk, _ = twice("chat")
     first, second = run(tmp_path, answering("".join(events).encode()), talk, **ROUTED)
     assert (first.fault, second.refused) == ("wrong host served: Cheaper instead of deepinfra", "wrong_model")
+    assert first.host_served == "Cheaper"
+
+
+def test_an_agent_that_leaves_before_the_end_takes_no_wrong_model_with_it(tmp_path: Path) -> None:
+    events = [*said("chat")[:2], *said("chat", OTHER)[1:2], *said("chat")[1:3]]
+
+    async def script(asked: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n" + "".join(events).encode())
+        await writer.drain()
+        await asyncio.sleep(0.2)
+        writer.close()
+
+    async def talk(socket: str, door: object) -> None:
+        reader, writer = await asyncio.open_unix_connection(socket)
+        writer.write(asking("chat"))
+        await reader.readuntil(b"two ")
+        writer.close()
+        await asyncio.sleep(0.1)
+        await ask(socket, asking("chat"))
+
+    first, second = run(tmp_path, script, talk)
+    assert (first.outcome, first.fault, second.refused) == ("abandoned", WRONG, "wrong_model")
 
 
 @pytest.mark.parametrize("late", [True, False])
