@@ -30,7 +30,7 @@ class Book:
         for line in self._journal.read():
             self._seq = max(self._seq, line.seq)
             self.run.add_line(line)
-            self._note(line)
+            self.note(line)
 
     def begin(self) -> None:
         """A new attempt: its sums start at nothing."""
@@ -49,7 +49,7 @@ class Book:
         if not line.ours and line.protocol != "egress":
             self.run.add(line.usage, line.price_usd)
             self.attempt.add(line.usage, line.price_usd)
-        self._note(line)
+        self.note(line)
         return self._append(line)
 
     def flush(self) -> None:
@@ -78,7 +78,8 @@ class Book:
         self.flush()
         self._journal.close()
 
-    def _note(self, line: LedgerLine) -> None:
+    def note(self, line: LedgerLine) -> None:
+        """What a line says of the whole run holds at once, also where the line itself has to wait."""
         if line.ours:
             return
         if line.outcome == "answered" and line.protocol in ("chat", "responses", "anthropic"):

@@ -214,6 +214,7 @@ class Passage:
         if self._generations is None or known or line.response_id is None or exchange.wire not in ANSWERS:
             self._book.write(line)
             return
+        self._book.note(line)
         task = asyncio.create_task(self._ask_and_write(line))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)

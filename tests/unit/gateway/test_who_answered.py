@@ -147,6 +147,23 @@ def test_a_wrong_model_whose_answer_ends_in_an_error_is_wrong(tmp_path: Path, la
     assert (first.outcome, first.fault, second.refused) == ("error", WRONG, "wrong_model")
 
 
+def test_no_request_passes_while_a_broker_is_asked_about_a_wrong_answer(tmp_path: Path) -> None:
+    """Its line waits for the broker's books; what it says of the run does not."""
+
+    async def script(asked: bytes, writer: asyncio.StreamWriter) -> None:
+        if asked.startswith(b"GET"):
+            writer.write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n" + "".join(said("chat", OTHER)[:3]).encode())
+        writer.close()
+
+    talk, _ = twice("chat")
+    lines = run(tmp_path, script, talk, accounting="generation", dialect="openrouter")
+    assert {(line.outcome, line.fault, line.refused) for line in lines} == {
+        ("cut", WRONG, None), ("refused", None, "wrong_model")
+    }  # fmt: skip
+
+
 def test_a_stream_of_many_names_stays_small() -> None:
     reader = AnswerReader("chat")
     for number in range(5000):
