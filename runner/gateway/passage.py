@@ -195,11 +195,10 @@ class Passage:
 
     def _fault(self, facts: Facts) -> str | None:
         """Whether somebody else answered than was asked, be it a part: then ``facts`` are told of that one."""
-        routing = self._routing
-        for host in facts.hosts if routing is not None else ():
-            if routing is not None and not routing.allows(host):
+        for host in facts.hosts:
+            if wrong := self._wrong_host(host):
                 facts.host = host
-                return f"wrong host served: {host} instead of {', '.join(routing.only)}"
+                return wrong
         first = self._book.first_served or next(iter(facts.models), None)
         for served in facts.models:
             if not self._provider.served_ok(self._model, served, first):
@@ -207,6 +206,11 @@ class Passage:
                 expected = self._model if self._provider.served == "exact" else first
                 return f"wrong model served: {served[:120]} instead of {expected}"
         return None
+
+    def _wrong_host(self, host: str | None) -> str | None:
+        if host is None or self._routing is None or self._routing.allows(host):
+            return None
+        return f"wrong host served: {host} instead of {', '.join(self._routing.only)}"
 
     def close_line(self, exchange: Exchange, line: LedgerLine) -> None:
         """Write it; where the answer broke off before its usage, ask the broker for it first."""
@@ -221,7 +225,10 @@ class Passage:
 
     async def _ask_and_write(self, line: LedgerLine) -> None:
         assert self._generations is not None
-        self._book.write(await self._generations.complete(line))
+        line = await self._generations.complete(line)
+        if not (line.fault or "").startswith("wrong ") and (wrong := self._wrong_host(line.host_served)):
+            line = line.model_copy(update={"fault": wrong})
+        self._book.write(line)
 
     def _record(
         self,

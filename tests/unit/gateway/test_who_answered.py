@@ -164,6 +164,25 @@ def test_no_request_passes_while_a_broker_is_asked_about_a_wrong_answer(tmp_path
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("host", "fault"), [
+    ("Cheaper", "wrong host served: Cheaper instead of deepinfra"), ("DeepInfra", "the answer was cut off"),
+])  # fmt: skip
+def test_a_host_that_only_the_brokers_books_name_is_judged_as_well(tmp_path: Path, host: str, fault: str) -> None:
+    async def script(asked: bytes, writer: asyncio.StreamWriter) -> None:
+        if asked.startswith(b"GET"):
+            books = json.dumps({"data": {"provider_name": host, "total_cost": 0.5}}).encode()
+            writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(books) + books)
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n" + "".join(said("chat")[:3]).encode())
+        writer.close()
+
+    async def talk(socket: str, door: object) -> None:
+        await ask(socket, asking("chat"))
+
+    (line,) = run(tmp_path, script, talk, accounting="generation", **ROUTED)
+    assert (line.outcome, line.host_served, line.fault) == ("cut", host, fault)
+
+
 def test_a_stream_of_many_names_stays_small() -> None:
     reader = AnswerReader("chat")
     for number in range(5000):
