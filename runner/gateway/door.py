@@ -73,7 +73,9 @@ class Door:
         self.spec = spec
         self.attempt = "-"
         self._book = Book(spec.journal)
-        self._recorder = None if spec.cassette is None else Recorder(spec.cassette, [spec.upstream.key, spec.token])
+        self._recorder = (
+            None if spec.cassette is None else Recorder(spec.cassette, [*spec.upstream.secrets, spec.token])
+        )
         self._player = None if spec.replay is None else Player.load(spec.replay)
         self._outbound = Outbound(Address.of(spec.upstream.base_url, spec.upstream.proxy), trust)
         self._passage = Passage(spec.provider, spec.model, spec.upstream, self._outbound, self._book, self._recorder)

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from runner.gateway.dial import login_of
 from runner.gateway.scrub import PLACEHOLDER, Scrubber, Sieve
@@ -76,7 +76,13 @@ class Upstream:
     @cached_property
     def scrub(self) -> Scrubber:
         """Takes the key out of whatever is shown or kept."""
-        return Scrubber([self.key])
+        return Scrubber(self.secrets)
+
+    @cached_property
+    def secrets(self) -> list[str]:
+        """The key, and the passwords of logins in addresses."""
+        logins = [urlsplit(url).password for url in (self.base_url, self.proxy) if url is not None]
+        return [secret for secret in (self.key, *(unquote(login) for login in logins if login)) if secret]
 
     def sieve(self) -> Sieve:
         """Takes the key out of one answer in passing."""
@@ -84,7 +90,7 @@ class Upstream:
 
     @cached_property
     def _answers_scrub(self) -> Scrubber:
-        return self.scrub if len(self.key or "") >= PLACEHOLDER else Scrubber([])
+        return Scrubber(secret for secret in self.secrets if len(secret) >= PLACEHOLDER)
 
     def response_headers(self, given: Mapping[str, str]) -> dict[str, str]:
         """The answer's headers (names in small letters), less those of the connection and any that quotes the key."""

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.gateway.scrub import Scrubber, Sieve, forms_of
+from runner.gateway.upstream import Upstream
 
 KEY = "sk-live-THE-REAL-KEY/0123456789+abc="
 scrub = Scrubber([KEY, None, "bench-run-token_0123456789"])
@@ -62,6 +63,19 @@ def test_any_secret_is_taken_out(secret: str, before: str, after: str) -> None:
     own = Scrubber([secret])
     raw = f"{before}{secret}{after}".encode("utf-8", "replace")
     assert not own.found(own(raw)) or "[key]" in secret or secret in "[key]"
+
+
+def test_a_login_in_an_address_is_a_secret_as_well() -> None:
+    """The provider sees the one of its own address, and a proxy its own: either may quote it, whole or its password."""
+    upstream = Upstream("http://me:pass%2Fw0rd%40long@host/v1", proxy="http://you:pr0xy-passw0rd@proxy:3128")
+    for name, secret in (("me", "pass/w0rd@long"), ("you", "pr0xy-passw0rd")):
+        quoted = [secret, quote(secret, safe=""), base64.b64encode(f"{name}:{secret}".encode()).decode()]
+        for words in quoted:
+            text = f"no such login: Basic {words}".encode()
+            for kept in (upstream.scrub(text), upstream.error_text(text, None), sieved(upstream.sieve(), text, [30])):
+                assert b"[key]" in kept
+                assert not upstream.scrub.found(kept)
+        assert upstream.secrets.count(secret) == 1
 
 
 def test_without_a_secret_nothing_happens() -> None:
