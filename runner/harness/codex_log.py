@@ -135,11 +135,17 @@ class _Reader:
             data = row.data or {}
             if (reason := reconnected(data)) is not None:
                 self.trace.steps.append(Retry(file=row.file, line=row.number, reason=reason))
-            elif data.get("type") in ("turn.started", "turn.completed", "turn.failed"):
-                self.trace.settled = data["type"] == "turn.completed"
-                failed = row if data["type"] == "turn.failed" else None
+                continue
+            kind = text(data.get("type")) or ""
+            if kind in ("turn.started", "turn.completed", "turn.failed"):
+                self.trace.settled = kind == "turn.completed"
+            if kind in ("turn.failed", "error"):
+                failed = row
+            elif kind.startswith(("turn.", "item.")):
+                failed = None  # it goes on
         if failed is not None:
-            self._fails(failed, mapping((failed.data or {}).get("error")), None)
+            data = failed.data or {}
+            self._fails(failed, mapping(data.get("error")) or data, None)
 
     def finish(self) -> Trace:
         trace = self.trace
@@ -201,7 +207,7 @@ class _Reader:
         call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key or f"{row.file}:{row.number}",
                     arguments=arguments, tool=text(payload.get("name")) or kind or "?",
                     malformed="json" if bad else None)  # fmt: skip
-        self._calls.add(key, call)
+        self._calls.add(key, call, self._turn or row.file)
         self.trace.steps.append(call)
 
     def _output(self, payload: dict[str, Any], at: str | None) -> None:

@@ -64,6 +64,38 @@ def test_what_a_fork_says_first_is_a_turn_of_the_work(tmp_path: Path) -> None:
     assert [item.side for item in codex_log.read_trace(tmp_path).answers] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("more", "stop", "errors"),
+    [
+        ([], "error", 1),
+        ([{"type": "turn.failed", "error": FULL}], "error", 1),
+        ([{"type": "item.completed", "item": {}}], None, 0),
+        ([{"type": "item.completed", "item": {}}, {"type": "turn.completed"}], None, 0),
+        ([{"type": "turn.completed"}], None, 0),
+        ([{"type": "turn.started"}], None, 0),
+    ],
+)
+def test_a_stream_that_stops_at_an_error_ended_by_it(
+    tmp_path: Path, more: list[dict[str, Any]], stop: str | None, errors: int
+) -> None:
+    lines(tmp_path / "rollout-1.jsonl", HEAD, *turn(1, "1"))
+    lines(tmp_path / "stdout.jsonl", {"type": "turn.started"}, {"type": "error", **FULL}, *more)
+    found = codex_log.read_summary(tmp_path)
+    assert (found.stop, found.errors, found.context_death, found.retries) == (stop, errors, errors == 1, 0)
+
+
+def test_an_output_is_for_the_call_of_its_own_turn(tmp_path: Path) -> None:
+    """A server that counts from 1 at every start; the first start was ended before its call was answered."""
+    call, output = ran(5, "call_1", "ls", 1)
+    lines(tmp_path / "rollout-1.jsonl", HEAD, begins(1, "1"), call, answered(6, response_id="a"))
+    lines(tmp_path / "rollout-2.jsonl", codex("session_meta", 20, id="u"), begins(21, "2"),
+          *again(22, [call, output]), answered(23, response_id="b"))  # fmt: skip
+    calls = codex_log.read_trace(tmp_path).calls
+    assert [(call.file, call.answered, call.failed) for call in calls] == [
+        ("rollout-1.jsonl", False, False), ("rollout-2.jsonl", True, True)
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("between", [[], [{"type": "turn.started"}]])
 def test_a_stream_that_fails_twice_fails_as_it_did_last(tmp_path: Path, between: list[dict[str, Any]]) -> None:
     failed = [{"type": "turn.failed", "error": {"message": "gone"}}, *between, {"type": "turn.failed", "error": FULL}]
