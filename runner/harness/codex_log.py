@@ -8,31 +8,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from runner.gateway.overflow import overflows
 from runner.harness.calls import Calls
+from runner.harness.codex_answers import Answers, without_lost_calls
 from runner.harness.codex_rows import (
     CALLS,
     KNOWN,
     OUTPUTS,
-    Totals,
+    answered,
     arguments_of,
     duration_ms,
-    ended_badly,
     is_kind,
     line_id,
-    malformed_kind,
     reconnected,
-    said,
     usage_of,
 )
 from runner.harness.jsonl import Row, count, first_of_each, mapping, rows, sessions, text
 from runner.harness.reading import identify, must_know, summarise
 from runner.harness.summary import Claim, Identity, LogError, Summary
-from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, shortened, since_ms
+from runner.harness.trace import Answer, Call, Compaction, Retry, Trace, moment, shortened
+from runner.schema.ledger import Usage
 
 if TYPE_CHECKING:
     from runner.harness.base import Request
@@ -85,25 +83,17 @@ class _Reader:
         self.seen = 0
         self._stream = ""
         self._calls = Calls()
-        self._records: set[str] = set()
-        self._counted: list[Answer] = []
-        self._totals = Totals()
+        self._answers = Answers()
         self._copied: dict[str, str] = {}
         self._turn: str | None = None
         self._files: dict[str, None] = {}
-        self._items = 0
-        self._acts = [0, 0]
-        """Whether anything was said or called since the last record, and since the last cumulative count."""
-        self._summary: int | None = None
-        self._counted_summary: int | None = None
         self._model: str | None = None
         self._effort: str | None = None
-        self._done = False
 
     def rollout(self, found: Iterable[Row]) -> None:
         self._stream, self._turn = "", None
-        self._model = self._effort = self._summary = self._counted_summary = None
-        self._totals.rewind()
+        self._model = self._effort = None
+        self._answers.rewind()
         for row in first_of_each(found, line_id):
             self._files.setdefault(row.file)
             if row.data is None:
@@ -137,34 +127,22 @@ class _Reader:
                 self.trace.steps.append(Retry(file=row.file, line=row.number, reason=reason))
                 continue
             kind = text(data.get("type")) or ""
-            if kind in ("turn.started", "turn.completed", "turn.failed"):
+            if kind.startswith("turn."):
                 self.trace.settled = kind == "turn.completed"
             if kind in ("turn.failed", "error"):
                 failed = row
             elif kind.startswith(("turn.", "item.")):
                 failed = None  # it goes on
         if failed is not None:
-            data = failed.data or {}
-            self._fails(failed, mapping(data.get("error")) or data, None)
+            self._fails(failed, mapping((failed.data or {}).get("error")) or failed.data or {}, None)
 
     def finish(self) -> Trace:
         trace = self.trace
-        recorded = {answer.file for answer in trace.answers if answer.usage}
-        more = [answer for answer in self._counted if answer.file not in recorded]
-        if more:  # older versions have no record per answer
-            places = {file: place for place, file in enumerate(self._files)}
-            last = len(places)  # what the stream alone says
-            trace.steps = sorted([*trace.steps, *more], key=lambda step: (places.get(step.file, last), step.line))
-        ran = {id(call) for call in trace.all_calls if call.answered}
-        last_answer: dict[str, int] = {}
-        for answer in trace.answers:
-            if answer.whole:
-                last_answer[answer.file] = max(answer.line, last_answer.get(answer.file, 0))
-        # A call whose stream was cut before the answer was billed was asked for again, and never run.
-        trace.steps = [
-            step for step in trace.steps
-            if not isinstance(step, Call) or step.nested or id(step) in ran or step.line < last_answer.get(step.file, 0)
-        ]  # fmt: skip
+        if more := self._answers.unrecorded(trace.answers):
+            places = {file: place for place, file in enumerate(self._files)}  # what the stream alone says stands last
+            found = [*trace.steps, *more]
+            trace.steps = sorted(found, key=lambda step: (places.get(step.file, len(places)), step.line))
+        trace.steps = without_lost_calls(trace)
         return must_know(trace, "Codex", recognised=self.seen)
 
     def _meta(self, row: Row, payload: dict[str, Any]) -> None:
@@ -198,10 +176,10 @@ class _Reader:
         if (key or self._turn) and self._is_copy(row, payload):
             return
         if kind == "reasoning" or (kind == "message" and payload.get("role") == "assistant"):
-            self._items += 1
+            self._answers.says()
         if not is_kind(payload, CALLS, "_call"):
             return
-        self._items += 1
+        self._answers.says()
         self._acted()
         arguments, bad = arguments_of(payload)
         call = Call(file=row.file, line=row.number, at=at, stream=self._stream, id=key or f"{row.file}:{row.number}",
@@ -211,17 +189,8 @@ class _Reader:
         self.trace.steps.append(call)
 
     def _output(self, payload: dict[str, Any], at: str | None) -> None:
-        call = self._calls.waiting(text(payload.get("call_id")) or "")
-        if call is None:
-            return
-        call.output, failed = said(payload.get("output"))
-        call.answered, call.ended = True, at
-        call.duration_ms = call.duration_ms if call.duration_ms is not None else since_ms(call.at, at)
-        call.malformed = malformed_kind(call.tool, call.output, call.malformed)
-        if failed is None:  # nothing says how it ended but Codex's own words, before those of the command
-            failed = ended_badly(call.output)
-        call.refused = call.refused or failed or call.malformed is not None
-        call.failed = call.malformed is None and (call.failed or call.refused)
+        if (call := self._calls.waiting(text(payload.get("call_id")) or "")) is not None:
+            answered(call, payload, at)
 
     def _event(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         kind = text(payload.get("type"))
@@ -278,34 +247,23 @@ class _Reader:
             call.duration_ms = duration_ms(payload.get("duration"))
 
     def _record(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
-        key = text(payload.get("response_id"))
-        copy = json.dumps([self._turn, key, payload.get("usage")], sort_keys=True)
-        if key and copy in self._records:
-            return  # a fork or a compaction copies turns
-        self._records.add(copy)
-        self.trace.steps.append(
-            Answer(file=row.file, line=row.number, at=at, stream=self._stream, whole=True, response_id=key,
-                   model=self._model, usage=usage_of(payload.get("usage")), stop="stop", effort=self._effort,
-                   side=self._items == 0)
-        )  # fmt: skip
-        self._items = 0
-        self._summary = None if self._acts[0] else len(self.trace.steps) - 1
-        self._acts[0] = 0
+        usage, key = payload.get("usage"), text(payload.get("response_id"))
+        answer = self._answer(row, at, usage_of(usage), key)
+        copy = json.dumps([self._turn, key, usage], sort_keys=True) if key else None
+        self._answers.record(self.trace.steps, answer, copy)
 
     def _token_count(self, row: Row, info: dict[str, Any], at: str | None) -> None:
         total, last = info.get("total_token_usage"), info.get("last_token_usage")
-        spent = self._totals.spent(total, last, copy=self._is_copy(row, mapping(total or last)))
-        if spent is not None:
-            self._counted.append(
-                Answer(file=row.file, line=row.number, at=at, stream=self._stream, whole=True, model=self._model,
-                       usage=spent, stop="stop", effort=self._effort)
-            )  # fmt: skip
-            self._counted_summary = None if self._acts[1] else len(self._counted) - 1
-            self._acts[1] = 0
+        copy = self._is_copy(row, mapping(total or last))
+        self._answers.count(total, last, lambda spent: self._answer(row, at, spent), copy=copy)
+
+    def _answer(self, row: Row, at: str | None, usage: Usage | None, key: str | None = None) -> Answer:
+        return Answer(file=row.file, line=row.number, at=at, stream=self._stream, whole=True, response_id=key,
+                      model=self._model, usage=usage, stop="stop", effort=self._effort)  # fmt: skip
 
     def _acted(self) -> None:
         """The answer under way is the agent's own: it says or does something to the outside."""
-        self._acts = [1, 1]
+        self._answers.acts()
         if not self._stream:
             self.trace.stop = self.trace.error = None
 
@@ -317,11 +275,7 @@ class _Reader:
     def _compacted(self, row: Row, payload: dict[str, Any], at: str | None) -> None:
         if self._is_copy(row, payload):
             return
-        # An answer just before that said nothing to anybody is the summary: no turn of the work.
-        for answers, place in ((self.trace.steps, self._summary), (self._counted, self._counted_summary)):
-            if place is not None and isinstance(answer := answers[place], Answer):
-                answers[place] = replace(answer, side=True)
-        self._summary = self._counted_summary = None
+        self._answers.compacted(self.trace.steps)
         self.trace.steps.append(Compaction(file=row.file, line=row.number, at=at, stream=self._stream))
 
     def _complete(self, row: Row, payload: dict[str, Any], at: str | None) -> None:

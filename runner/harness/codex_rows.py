@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from runner.harness.jsonl import Row, count, items, mapping, text
-from runner.harness.trace import shortened
+from runner.harness.trace import Call, shortened, since_ms
 from runner.schema.ledger import Usage
 
 KNOWN = frozenset(
@@ -86,35 +86,6 @@ def line_id(row: Row) -> str | None:
     return json.dumps(data, sort_keys=True) if "timestamp" in data or "ordinal" in data else None
 
 
-class Totals:
-    """Answers' tokens from cumulative counts: the same count again is the same answer told twice.
-
-    The count starts anew after a resumption.
-    """
-
-    def __init__(self) -> None:
-        self._last: dict[str, Any] | None = None
-
-    def rewind(self) -> None:
-        """Another file begins."""
-        self._last = None
-
-    def spent(self, total: Any, last: Any, *, copy: bool) -> Usage | None:
-        """What one answer took, as it says itself (``last``) or as ``total`` has grown; null: nothing new.
-
-        ``copy``: a fork begins with copies of the counts of another file.
-        """
-        if not isinstance(total, dict):
-            return None if copy else usage_of(last)
-        before, self._last = self._last, total
-        if total == before or copy:
-            return None
-        if isinstance(last, dict):
-            return usage_of(last)
-        anew = before is None or any(count(total.get(key)) < count(before.get(key)) for key in total)
-        return usage_of({key: count(total[key]) - (0 if anew else count((before or {}).get(key))) for key in total})
-
-
 def arguments_of(payload: dict[str, Any]) -> tuple[Any, bool]:
     """The call's arguments, and whether they are not what JSON calls an object (scripts and patches are text)."""
     if payload.get("type") == "custom_tool_call":
@@ -151,6 +122,18 @@ def said(output: Any) -> tuple[str, bool | None]:
         code = mapping(data.get("metadata")).get("exit_code")
         return text(data.get("output")) or "", code != 0 if isinstance(code, int) else None
     return words, None
+
+
+def answered(call: Call, payload: dict[str, Any], at: str | None) -> None:
+    """The call has its output."""
+    call.output, failed = said(payload.get("output"))
+    call.answered, call.ended = True, at
+    call.duration_ms = call.duration_ms if call.duration_ms is not None else since_ms(call.at, at)
+    call.malformed = malformed_kind(call.tool, call.output, call.malformed)
+    if failed is None:  # nothing says how it ended but Codex's own words, before those of the command
+        failed = ended_badly(call.output)
+    call.refused = call.refused or failed or call.malformed is not None
+    call.failed = call.malformed is None and (call.failed or call.refused)
 
 
 def malformed_kind(tool: str, output: str, before: str | None) -> str | None:
