@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 STDOUT = "stdout.jsonl"
 SYNTHETIC = "<synthetic>"
+FILLED = "model_context_window_exceeded"
 
 
 def read_summary(log_dir: Path) -> Summary:
@@ -185,7 +186,7 @@ class _Reader:
         self.trace.steps.append(
             Answer(file=row.file, line=row.number, at=at, stream=stream, whole=facts.whole, response_id=ident,
                    model=model, usage=facts.usage if facts.whole and facts.closed else None, stop=facts.stop,
-                   context=facts.stop == "model_context_window_exceeded", effort=effort)
+                   context=facts.stop == FILLED, effort=effort)
         )  # fmt: skip
         if model and not stream:
             self.trace.model = Claim(model, row.file, row.number)
@@ -243,6 +244,8 @@ class _Reader:
         if stream_of(data, self._roots) or not OWN_QUERIES.match(text(data.get("querySource")) or ""):
             return  # a helper's effort is not the run's, nor that of a title or a summary
         params = mapping(data.get("params"))
+        if self.trace.model is None and (model := text(params.get("model"))):
+            self.trace.model = Claim(model, row.file, row.number)
         effort = text(mapping(params.get("output_config")).get("effort"))
         thinking = mapping(params.get("thinking"))
         if effort is None and "budget_tokens" in thinking:
@@ -263,10 +266,10 @@ class _Reader:
         failed = full or data.get("is_error") is True or data.get("subtype") == "error_during_execution"
         trace.stop = "error" if failed else text(data.get("stop_reason"))
         trace.error = shortened(complaint(data)) if failed else None
-        full = full or overflows(trace.error)
-        if failed and full and not any(answer.context for answer in trace.own_answers[-1:]):
+        full = full or overflows(trace.error) or trace.stop == FILLED
+        if full and not any(answer.context for answer in trace.own_answers[-1:]):
             trace.steps.append(
-                Answer(file=row.file, line=row.number, at=moment(data.get("timestamp")), whole=False, stop="error",
+                Answer(file=row.file, line=row.number, at=moment(data.get("timestamp")), whole=False, stop=trace.stop,
                        error=trace.error, context=True)
             )  # fmt: skip
         trace.cost_usd = added([amount(one.get("total_cost_usd")) for one in said_last])

@@ -178,16 +178,27 @@ class _Reader:
             return
         if version := text(record.get("version")):
             self.trace.version = Claim(version, row.file, row.number)
-        self._variant(row, mapping(record.get("model")).get("variant"))
+        model = mapping(record.get("model"))
+        self._variant(row, model.get("variant"))
+        self._chosen(row, model.get("id"), model)
 
     def _variant(self, row: Row, variant: Any) -> None:
         name = level_of(variant)
         if name and name != "default":
             self.trace.effort = Claim(name, row.file, row.number)
 
+    def _chosen(self, row: Row, model: Any, chosen: dict[str, Any]) -> None:
+        """What was chosen holds until something has answered."""
+        if self.trace.model is None and (name := text(model)):
+            self.trace.model = Claim(name, row.file, row.number)
+        if self.trace.provider is None and (provider := text(chosen.get("providerID"))):
+            self.trace.provider = Claim(provider, row.file, row.number)
+
     def _user(self, row: Row, data: dict[str, Any], parts: list[tuple[Row, dict[str, Any]]], stream: str) -> None:
         if not stream:
-            self._variant(row, data.get("variant") or mapping(data.get("model")).get("variant"))
+            model = mapping(data.get("model"))
+            self._variant(row, data.get("variant") or model.get("variant"))
+            self._chosen(row, model.get("modelID"), model)
         for place, part in parts:
             if part.get("type") == "compaction":
                 at = moment(mapping(data.get("time")).get("created"))

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from runner.harness import claude_log, codex_log, mini_log, pi_log
+from runner.harness import claude_log, codex_log, mini_log, opencode_log, pi_log
 from tests.unit.harness.test_codex import FULL, HEAD, answered, begins, ends
 from tests.unit.harness.test_mini import answer, asked, ended, wrote
+from tests.unit.harness.test_opencode import row, said
 from tests.unit.harness.test_versions import block, codex, lines, ran
 
 # -- Codex
@@ -165,6 +166,52 @@ def test_what_a_session_that_goes_on_copies_happened_once(tmp_path: Path) -> Non
     lines(tmp_path / "2.jsonl", *session("t", second))
     found = claude_log.read_summary(tmp_path)
     assert (found.turns, found.calls, found.retries, found.errors, found.compactions) == (1, 1, 2, 2, 1)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_claudes_last_word_may_be_that_an_answer_filled_the_window(tmp_path: Path, told: bool) -> None:
+    """On the stream an answer's own line has no reason to stop."""
+    said = {"id": "m", "model": "x", "content": [], "stop_reason": "model_context_window_exceeded" if told else None}
+    word = last_word(subtype="success", is_error=False, stop_reason="model_context_window_exceeded", result="so")
+    lines(tmp_path / "stdout.jsonl", {"type": "assistant", "session_id": "s", "message": said}, word)
+    found = claude_log.read_summary(tmp_path)
+    assert (found.turns, found.stop, found.errors) == (1, "model_context_window_exceeded", 0)
+    assert (found.context_errors, found.context_death) == (1, True)
+
+
+# -- a run that was ended before its first answer
+
+
+def test_claude_names_the_model_that_it_asked(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"type": "api-request", "sessionId": "s", "querySource": "sdk", "params": {"model": "m"}}
+    title = {**asked, "querySource": "generate_session_title", "params": {"model": "small"}}
+    for log in ([title, asked], [asked, title]):
+        lines(tmp_path / "1.jsonl", *log, {"type": "user", "sessionId": "s", "message": {"content": "go"}})
+        model = claude_log.read_identity(tmp_path).logged_model
+        assert model is not None
+        assert (model.value, model.line) == ("m", log.index(asked) + 1)
+    lines(tmp_path / "1.jsonl", title, asked, {**block("a", "m1"), "message": {"id": "m1", "model": "served"}})
+    model = claude_log.read_identity(tmp_path).logged_model
+    assert model is not None
+    assert model.value == "served"
+
+
+@pytest.mark.parametrize("where", ["session", "message"])
+def test_opencode_names_the_model_that_was_chosen(tmp_path: Path, where: str) -> None:
+    chosen = {"id": "m", "providerID": "p"} if where == "session" else None
+    user = {
+        "role": "user",
+        "time": {"created": 1},
+        **({"model": {"modelID": "m", "providerID": "p"}} if not chosen else {}),
+    }
+    log = [row("session", "s", model=chosen), row("session", "h", parent_id="s", model={"id": "x", "providerID": "x"}),
+           row("message", "u", user, session_id="s")]  # fmt: skip
+    for more, model in (([], ("m", "p")), ([said("a", at=2, finish="stop", modelID="n", providerID="q")], ("n", "q"))):
+        lines(tmp_path / "1.jsonl", *log, *more)
+        found = opencode_log.read_identity(tmp_path)
+        assert found.logged_model is not None
+        assert found.logged_provider is not None
+        assert (found.logged_model.value, found.logged_provider.value) == model
 
 
 # -- pi
