@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from runner.gateway.answers import AnswerReader
 from runner.gateway.wire import PATHS
@@ -181,6 +183,33 @@ def test_a_host_that_only_the_brokers_books_name_is_judged_as_well(tmp_path: Pat
 
     (line,) = run(tmp_path, script, talk, accounting="generation", **ROUTED)
     assert (line.outcome, line.host_served, line.fault) == ("cut", host, fault)
+
+
+NAMES = st.sampled_from(["a", "b", "model", 'q"model": "b', "provider", "\u00e9", "", None, 7, ["a"], {"model": "b"}])
+EVENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "model": NAMES, "provider": NAMES, "x": NAMES, "id": NAMES, "delta": NAMES, "type": NAMES,
+        "message": st.fixed_dictionaries({}, optional={"model": NAMES}),
+    },
+)  # fmt: skip
+
+
+@given(st.lists(EVENTS, max_size=6), st.booleans(), st.booleans(), st.integers(1, 40))
+def test_what_is_read_in_passing_is_what_is_said(
+    said: list[dict[str, Any]], tight: bool, ascii_only: bool, size: int
+) -> None:
+    """Most events are not parsed at all: no name must stand in one of those alone."""
+    spaced = (",", ":") if tight else (", ", ": ")
+    events = [json.dumps(event, separators=spaced, ensure_ascii=ascii_only).encode() for event in said]
+    raw = b"".join(b"data: " + event + b"\n\n" for event in events)
+    reader = AnswerReader("chat")
+    for at in range(0, len(raw), size):
+        reader.feed(raw[at : at + size])
+    facts = reader.finish()
+    for key, found in (("model", facts.models), ("provider", facts.hosts)):
+        names = [event[key] for event in said if isinstance(event.get(key), str) and event[key]]
+        assert found == list(dict.fromkeys(names))
 
 
 def test_a_stream_of_many_names_stays_small() -> None:
