@@ -185,7 +185,7 @@ def test_a_host_that_only_the_brokers_books_name_is_judged_as_well(tmp_path: Pat
     assert (line.outcome, line.host_served, line.fault) == ("cut", host, fault)
 
 
-NAMES = st.sampled_from(["a", "b", "model", 'q"model": "b', "provider", "\u00e9", "", None, 7, ["a"], {"model": "b"}])
+NAMES = st.sampled_from(["a", "b", "model", 'q"model": "b', "\u00e9", None, {"model": "b"}])
 EVENTS = st.fixed_dictionaries(
     {},
     optional={
@@ -201,6 +201,7 @@ def test_what_is_read_in_passing_is_what_is_said(
 ) -> None:
     """Most events are not parsed at all: no name must stand in one of those alone."""
     spaced = (",", ":") if tight else (", ", ": ")
+    said = [{"id": "r"}, *said]  # until an answer has an id, all of it is read
     events = [json.dumps(event, separators=spaced, ensure_ascii=ascii_only).encode() for event in said]
     raw = b"".join(b"data: " + event + b"\n\n" for event in events)
     reader = AnswerReader("chat")
