@@ -48,6 +48,11 @@ class Scrubber:
         tail = data[start:].lower()
         return next((len(tail) - at for at in range(len(tail)) if tail[at:] in self._starts), 0)
 
+    def mostly(self, start: bytes) -> bool:
+        """Whether at least half of a secret begins so."""
+        small = start.lower()
+        return any(form.startswith(small) and 2 * len(small) >= max(PLACEHOLDER, len(form)) for form in self._small)
+
     @cached_property
     def _starts(self) -> frozenset[bytes]:
         return frozenset(form[:size] for form in self._small for size in range(1, len(form)))
@@ -75,9 +80,9 @@ class Sieve:
         return self._scrub(data[:whole])
 
     def rest(self) -> bytes:
-        """What waited, where nothing more comes."""
+        """What waited, where nothing more comes: the greater part of a secret is as good as the whole."""
         held, self._held = self._held, b""
-        return self._scrub(held)
+        return MASK if self._scrub.mostly(held) else held
 
 
 def forms_of(secret: str) -> Iterator[bytes]:

@@ -102,7 +102,8 @@ class Upstream:
 
     def error_text(self, body: bytes, encoding: str | None) -> bytes:
         """An error's plain text without the key that it may quote, unpacked so that it can be looked at."""
-        return self.scrub(inflated(body, encoding, MAX_ERROR_TEXT))
+        sieve = Sieve(self.scrub)
+        return sieve.feed(inflated(body, encoding, MAX_ERROR_TEXT)) + sieve.rest()
 
 
 @lru_cache(maxsize=64)
