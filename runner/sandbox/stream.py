@@ -12,13 +12,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
+from runner.errors import RigError
+
 STDOUT, STDERR = 1, 2
 _CHUNK = 1 << 16
 _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class Frames:
-    """Takes the engine's multiplexed stream apart: 8 bytes of header (stream, size), then the payload."""
+    """Takes the engine's multiplexed stream apart: 8 bytes of header (stream, size), then the payload.
+
+    Raises RigError where it is none: an engine that fails half way writes its excuse there.
+    """
 
     def __init__(self) -> None:
         self._header = b""
@@ -36,6 +41,8 @@ class Frames:
                     return
                 self._stream, self._left = self._header[0], int.from_bytes(self._header[4:], "big")
                 self._header = b""
+                if self._stream not in (STDOUT, STDERR):
+                    raise RigError("the engine sends something else than a command's output")
                 continue
             piece = view[: self._left]
             self._left -= len(piece)

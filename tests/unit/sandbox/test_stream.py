@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runner.errors import RigError
 from runner.sandbox.stream import Capture, Frames
 
 
@@ -61,3 +62,10 @@ def test_a_capture_to_a_file(tmp_path: Path, size: int) -> None:
     assert (kept == data) is (size <= 4096)
     assert capture.truncated is (size > 4096)
     assert len(kept) <= 4096 + 60
+
+
+def test_what_is_no_stream_of_a_command_is_the_engines_failure() -> None:
+    frames = Frames()
+    assert [bytes(piece) for _, piece in frames.feed(frame(1, b"said"))] == [b"said"]
+    with pytest.raises(RigError, match="something else than a command's output"):
+        list(frames.feed(b"HTTP/1.1 500 Internal Server Error\r\n\r\nit broke\r\n"))
