@@ -8,6 +8,7 @@ says how the command ended. The box then stays as it is until it is removed.
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,26 +20,40 @@ from runner.sandbox.engine import Engine, engine_errors
 from runner.sandbox.stream import STDERR, STDOUT, Capture, Hijacked
 from runner.sandbox.told import NO_FOLDER, NO_PROGRAM, Told
 
-# $1: how to lay out what comes; $2: the folder to run in; $3: the program; then the variables and the command for env.
-# The command's errors go by way of 3, and in a subshell: a shell has words of its own for one that was killed.
+# It is told twice, each time a size and as many bytes: the archive, for the script $1; then, in the shell's words, the
+# mark, the folder, and as arguments the program, the variables and the command. Nobody else sees either: a command line
+# could be read by all.
+# A variable of the same name in the image's environment would take the mark along.
+# The command's streams are opened anew: whoever it lets write there could make shared ones refuse the last line.
+# Its errors go by way of 3, and it runs in a subshell: a shell has words of its own for one that was killed.
 # A session of its own, as by exec: what ends its whole group ends nobody else.
 _MAIN = f"""
 set -eu
-IFS= read -r size
-head -c "$size" | (eval "$1")
+unset bench_size bench_mark bench_folder bench_word
+setsid env true
+found() (
+    set -f
+    IFS=:
+    for folder in $PATH; do test -f "$folder/$1" && test -x "$folder/$1" && exit; done
+    exit 1
+)
+IFS= read -r bench_size
+head -c "$bench_size" | (eval "$1")
 echo laid; echo laid >&2
-IFS= read -r mark
-folder=$2 program=$3
-shift 3
+IFS= read -r bench_size
+eval "$(head -c "$bench_size")"
 exec 3>&2 2>/dev/null
 set +e
-if ! cd -- "$folder"; then word={NO_FOLDER}
-elif ! command -v -- "$program" >/dev/null; then word={NO_PROGRAM}
-else (unset OLDPWD; exec setsid env -- "$@" </dev/null 2>&3 3>&-); word=$?
+if ! cd -- "$bench_folder"; then bench_word={NO_FOLDER}
+elif ! found "$1"; then bench_word={NO_PROGRAM}
+else
+    shift
+    (exec setsid env -u PWD -u OLDPWD -u SHLVL -u _ -- "$@" </dev/null >/proc/self/fd/1 2>/proc/self/fd/3 3>&-)
+    bench_word=$?
 fi
-printf '\\n%s %s\\n' "$mark" "$word"
-printf '\\n%s %s\\n' "$mark" "$word" >&3
-IFS= read -r mark
+printf '\\n%s %s\\n' "$bench_mark" "$bench_word"
+printf '\\n%s %s\\n' "$bench_mark" "$bench_word" >&3
+IFS= read -r bench_size
 """
 _LAID = b"laid\n"
 _LAY_S = 120
@@ -56,9 +71,13 @@ class Work:
 
     def main(self, seconds: int) -> list[str]:
         """The box's main process; it ends by itself after ``seconds``, or when nobody is there to tell it anything."""
+        return ["timeout", "-s", "KILL", str(seconds), "sh", "-c", _MAIN, "work", self.lay]
+
+    def order(self, mark: str) -> bytes:
+        """What the main process is told of the command, and under which mark it is to say how that ended."""
         variables = [f"{name}={value}" for name, value in self.env.items()]
-        shell = ["sh", "-c", _MAIN, "work", self.lay, self.cwd, self.argv[0], *variables, *self.argv]
-        return ["timeout", "-s", "KILL", str(seconds), *shell]
+        words = shlex.join([self.argv[0], *variables, *self.argv])
+        return f"bench_mark={mark} bench_folder={shlex.quote(self.cwd)}; set -- {words}".encode()
 
 
 class OneShot(Box):
@@ -70,6 +89,7 @@ class OneShot(Box):
         super().__init__(engine, replace(spec, argv=work.main(seconds), told=True), deadline=deadline)
         self._work = work
         self._channel: Hijacked | None = None
+        self._heard = False
 
     def start(self) -> None:
         """Start the main process. Raises RigError."""
@@ -92,10 +112,11 @@ class OneShot(Box):
         def take(stream: int, piece: memoryview) -> None:
             heard[stream].add(piece)
 
-        sent, until = b"%d\n" % len(archive) + archive, time.monotonic() + _LAY_S
-        if self._open().talk(sent, take, until=until, stop=stop, more=True) or not stop() or self.ended:
+        over = self._open().talk(_sized(archive), take, until=time.monotonic() + _LAY_S, stop=stop, more=True)
+        if over or not stop() or self.ended:
             said = heard[STDERR].data().decode("utf-8", "backslashreplace").strip().splitlines()
-            raise RigError(f"files could not be laid out: {said[0] if said else 'it ended'}")
+            ended = "it ended" if over or self.ended else f"it took more than {_LAY_S} seconds"
+            raise RigError(f"files could not be laid out: {said[0] if said else ended}")
 
     def run(self, *, timeout_s: float, cancel: Wish | None = None) -> ExecResult:
         """Run the command to its end, as ``exec`` does; once."""
@@ -104,17 +125,33 @@ class OneShot(Box):
         def outcome(out: Capture) -> tuple[int | None, bool]:
             return self._said(told)
 
-        room = OUTPUT_LIMIT + told.longest
-        with Capture(room) as out, Capture(room) as err:
-            mark = told.mark.encode() + b"\n"
-            done = self._follow(self._open(), mark, out, err, outcome, timeout_s=timeout_s, cancel=cancel, told=told)
+        room, order = OUTPUT_LIMIT + told.longest, _sized(self._work.order(told.mark))
+        try:
+            with Capture(room) as out, Capture(room) as err:
+                done = self._follow(
+                    self._open(), order, out, err, outcome, timeout_s=timeout_s, cancel=cancel, told=told
+                )
+        finally:
+            self._heard = True
         return replace(done, stdout=told.without(done.stdout), stderr=told.without(done.stderr))
+
+    def let_go(self) -> None:
+        """Hear and tell nothing more, after which it ends by itself; safe to call again.
+
+        The engine ends no container while somebody who listens does not take what its leftovers write.
+        """
+        if self._channel is not None:
+            self._channel.close()
 
     def remove(self) -> None:
         """End the container and remove it; safe to call again. Raises RigError."""
-        if self._channel is not None:
-            self._channel.close()
+        self.let_go()
         super().remove()
+
+    def _signal(self, why: str) -> None:
+        if self._heard:
+            self.let_go()
+        super()._signal(why)
 
     def _open(self) -> Hijacked:
         self._must_live()
@@ -129,3 +166,7 @@ class OneShot(Box):
         if told.word == NO_PROGRAM:
             raise ToolMissing(f"{self._work.argv[0]!r} could not be started: it is not in the PATH of {self.image}")
         return int(told.word), False
+
+
+def _sized(data: bytes) -> bytes:
+    return b"%d\n" % len(data) + data

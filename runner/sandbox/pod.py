@@ -71,6 +71,7 @@ class Pod:
         self._work = ""
         self._database: Database | None = None
         self._attempt: list[Box] = []
+        self._one_shots: list[OneShot] = []
         self._home = ""
         self._closed = False
         self.attic: Box | None = None
@@ -172,6 +173,7 @@ class Pod:
     ) -> OneShot:
         """The same for one command that runs as root, and is told what to do by no exec. Raises RigError."""
         box = OneShot(self.engine, self._check_spec(image, env, "0:0", caps), work, deadline=self._deadline)
+        self._one_shots = [*(one for one in self._one_shots if not one.ended), box]
         box.start()
         return box
 
@@ -180,6 +182,8 @@ class Pod:
 
         What could not be removed, one sentence each; the reaper finds it by its labels.
         """
+        for box in self._one_shots:
+            box.let_go()
         self._attempt, self._home, self.attic, self._holder, self._database = [], "", None, None, None
         return teardown.pod(self.engine, self._label)
 

@@ -16,10 +16,12 @@ from runner.lab.check import ORACLE_CAPS
 from runner.sandbox.box import OUTPUT_LIMIT, BoxDead, ToolMissing
 from runner.sandbox.container import Limits
 from runner.sandbox.engine import Engine
+from runner.sandbox.images import ImageSpec, ensure
 from runner.sandbox.oneshot import OneShot, Work
 from runner.sandbox.pod import Pod
+from runner.sandbox.stream import Hijacked
 
-from .conftest import Images, OpenPod
+from .conftest import HERE, Images, OpenPod
 
 pytestmark = pytest.mark.engine
 
@@ -90,6 +92,23 @@ def test_it_finds_what_a_command_by_exec_finds(open_pod: OpenPod, images: Images
     assert done.stderr == by_exec.stderr
 
 
+def test_its_environment_is_the_one_of_a_command_by_exec(open_pod: OpenPod, images: Images) -> None:
+    """Also where the image has variables that a script would like to call its own."""
+    names = dict.fromkeys(["mark", "size", "word", "folder", "program", "CDPATH"], "the image's")
+    work = Work(_LAY, ["env"], "/tmp", {"X": "é漢\x81\x88 'q'\n$X", "size": "the command's"})
+    box = open_pod().one_shot(images.base, work, env=names, caps=ORACLE_CAPS)
+    box.lay_out(archive(hello=b""))
+    by_exec = box.exec(work.argv, timeout_s=20, cwd=work.cwd, env=work.env)
+    assert sorted(box.run(timeout_s=20).stdout.split(b"\n")) == sorted(by_exec.stdout.split(b"\n"))
+
+
+def test_no_command_line_shows_its_variables(open_pod: OpenPod, images: Images) -> None:
+    argv = ["sh", "-c", "cat /proc/[0-9]*/cmdline"]
+    done = shot(open_pod(), images.base, argv, env={"X": "hid" + "den"}).run(timeout_s=20)
+    assert b"/proc/" in done.stdout
+    assert b"hidden" not in done.stdout
+
+
 def test_one_that_ends_its_whole_group_ends_nobody_else(open_pod: OpenPod, images: Images) -> None:
     box = shot(open_pod(), images.base, ["sh", "-c", "kill -KILL 0"])
     assert box.run(timeout_s=20).exit_code == 137
@@ -104,6 +123,24 @@ def test_what_is_not_there(open_pod: OpenPod, images: Images) -> None:
         shot(pod, images.base, ["true"], cwd="/work/none").run(timeout_s=20)
     done = shot(pod, images.base, ["sh", "-c", "exit 127"]).run(timeout_s=20)
     assert done.exit_code == 127
+
+
+@pytest.mark.parametrize("name", ["cd", "if", "found", "hello", "folder"])
+def test_a_name_that_only_a_shell_knows_is_no_program(open_pod: OpenPod, images: Images, name: str) -> None:
+    work = Work(_LAY + " && mkdir /work/folder", [name])
+    box = open_pod().one_shot(images.base, work, env={"PATH": "/usr/bin:/bin:/work"}, caps=ORACLE_CAPS)
+    box.lay_out(archive(hello=b""))
+    with pytest.raises(ToolMissing):
+        box.exec([name], timeout_s=20)
+    with pytest.raises(ToolMissing, match=f"'{name}' could not be started"):
+        box.run(timeout_s=20)
+
+
+def test_an_image_without_what_it_takes_is_no_result(engine: Engine, open_pod: OpenPod, images: Images) -> None:
+    bare = ImageSpec(name="bench/test-bare", context=HERE / "bare", parents={"PARENT": images.base})
+    tag = ensure(engine, bare, log=print).tag
+    with pytest.raises(RigError, match=r"files could not be laid out: .*setsid"):
+        shot(open_pod(), tag, ["true"]).run(timeout_s=20)
 
 
 def test_files_that_cannot_be_laid_out(open_pod: OpenPod, images: Images) -> None:
@@ -188,6 +225,65 @@ sys.exit(4)
     assert lines
     assert not [line for line in lines if line and line.split()[1:] not in ([], ["cmdline"])]
     assert box.alive()
+
+
+# As another user, on the judge's own streams: it makes them refuse what they have no room for, and keeps them full.
+_FLOOD = """
+import fcntl, os, time
+for fd in (1, 2):
+    fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_NONBLOCK)
+for _ in range(30):
+    if os.fork() == 0:
+        until = time.time() + 120
+        while time.time() < until:
+            for fd in (1, 2):
+                try:
+                    os.write(fd, b"y" * 65536)
+                except BlockingIOError:
+                    continue
+        os._exit(0)
+"""
+_FLOODED = f"""
+import subprocess, sys
+subprocess.run([sys.executable, "-c", {_FLOOD!r}], user=1000, group=1000, extra_groups=[])
+sys.exit(4)
+"""
+
+
+def test_streams_that_leftovers_keep_full_still_tell_the_end(
+    open_pod: OpenPod, images: Images, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = shot(open_pod(), images.base, ["python3", "-c", _FLOODED])
+    receive = Hijacked.receive
+
+    def slowly(channel: Hijacked) -> bytes | None:
+        time.sleep(0.02)
+        return receive(channel)
+
+    monkeypatch.setattr(Hijacked, "receive", slowly)
+    done = box.run(timeout_s=30)
+    assert (done.exit_code, done.timed_out) == (4, False)
+
+
+def test_a_box_can_be_ended_while_leftovers_write(open_pod: OpenPod, images: Images) -> None:
+    box = shot(open_pod(), images.base, ["python3", "-c", _FLOODED])
+    assert box.run(timeout_s=30).exit_code == 4
+    time.sleep(1)  # until nothing more has room between them and us
+    began = time.monotonic()
+    box.kill()
+    assert time.monotonic() - began < 20
+    assert not box.alive()
+
+
+def test_its_pod_can_be_closed_while_leftovers_write(open_pod: OpenPod, images: Images) -> None:
+    pod = open_pod()
+    box = shot(pod, images.base, ["python3", "-c", _FLOODED])
+    assert box.run(timeout_s=30).exit_code == 4
+    time.sleep(1)
+    began = time.monotonic()
+    assert pod.close() == []
+    assert time.monotonic() - began < 20
+    assert not box.alive()
 
 
 def test_it_ends_when_nobody_is_there_to_tell_it_anything(open_pod: OpenPod, images: Images, engine: Engine) -> None:
