@@ -23,14 +23,16 @@ from runner.sandbox.told import NO_FOLDER, NO_PROGRAM, Told
 # It is told twice, each time a size and as many bytes: the archive, for the script $1; then, in the shell's words, the
 # mark, the folder, and as arguments the program, the variables and the command. Nobody else sees either: a command line
 # could be read by all.
+# The tools are looked up first: the PATH may lead into what is then laid out.
 # A variable of the same name in the image's environment would take the mark along.
 # The command's streams are opened anew: whoever it lets write there could make shared ones refuse the last line.
 # Its errors go by way of 3, and it runs in a subshell: a shell has words of its own for one that was killed.
 # A session of its own, as by exec: what ends its whole group ends nobody else.
 _MAIN = f"""
 set -eu
-unset bench_size bench_mark bench_folder bench_word
+unset bench_size bench_mark bench_folder bench_word bench_head bench_setsid bench_env
 setsid env true
+bench_head=$(command -v head) bench_setsid=$(command -v setsid) bench_env=$(command -v env)
 found() (
     set -f
     IFS=:
@@ -38,17 +40,18 @@ found() (
     exit 1
 )
 IFS= read -r bench_size
-head -c "$bench_size" | (eval "$1")
+"$bench_head" -c "$bench_size" | (eval "$1")
 echo laid; echo laid >&2
 IFS= read -r bench_size
-eval "$(head -c "$bench_size")"
+eval "$("$bench_head" -c "$bench_size")"
 exec 3>&2 2>/dev/null
 set +e
 if ! cd -- "$bench_folder"; then bench_word={NO_FOLDER}
 elif ! found "$1"; then bench_word={NO_PROGRAM}
 else
     shift
-    (exec setsid env -u PWD -u OLDPWD -u SHLVL -u _ -- "$@" </dev/null >/proc/self/fd/1 2>/proc/self/fd/3 3>&-)
+    set -- "$bench_setsid" "$bench_env" -u PWD -u OLDPWD -u SHLVL -u _ -- "$@"
+    (exec "$@" </dev/null >/proc/self/fd/1 2>/proc/self/fd/3 3>&-)
     bench_word=$?
 fi
 printf '\\n%s %s\\n' "$bench_mark" "$bench_word"

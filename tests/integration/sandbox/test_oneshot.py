@@ -136,6 +136,16 @@ def test_a_name_that_only_a_shell_knows_is_no_program(open_pod: OpenPod, images:
         box.run(timeout_s=20)
 
 
+def test_no_file_that_was_laid_out_takes_the_place_of_its_tools(open_pod: OpenPod, images: Images) -> None:
+    """Where the image's PATH leads into the tree."""
+    script = "mkdir /work/bin; cd /work/bin; for name in head setsid env; do echo 'exit 0' >$name; chmod +x $name; done"
+    work = Work(f"{_LAY}; {script}", ["python3", "-c", "import sys; print('judged'); sys.exit(3)"])
+    box = open_pod().one_shot(images.base, work, env={"PATH": "/work/bin:/usr/bin:/bin"}, caps=ORACLE_CAPS)
+    box.lay_out(archive(hello=b""))
+    done = box.run(timeout_s=20)
+    assert (done.exit_code, done.stdout) == (3, b"judged\n")
+
+
 def test_an_image_without_what_it_takes_is_no_result(engine: Engine, open_pod: OpenPod, images: Images) -> None:
     bare = ImageSpec(name="bench/test-bare", context=HERE / "bare", parents={"PARENT": images.base})
     tag = ensure(engine, bare, log=print).tag
