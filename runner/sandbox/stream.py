@@ -159,7 +159,7 @@ class Hijacked:
             return b""
 
     def receive(self) -> bytes | None:
-        """Some bytes; empty at the end of the stream; None where nothing has come yet."""
+        """Some bytes; empty at the end of the stream, which a broken connection is too; None: nothing has come yet."""
         if self._early:
             early, self._early = self._early, b""
             return early
@@ -167,7 +167,7 @@ class Hijacked:
             return self._socket.recv(_CHUNK)
         except _WOULD_BLOCK:
             return None
-        except ConnectionResetError:
+        except OSError:
             return b""
 
     def talk(

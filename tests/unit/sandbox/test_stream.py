@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.errors import RigError
-from runner.sandbox.stream import Capture, Frames
+from runner.sandbox.stream import Capture, Frames, Hijacked
 
 
 def frame(stream: int, data: bytes) -> bytes:
@@ -69,3 +71,15 @@ def test_what_is_no_stream_of_a_command_is_the_engines_failure() -> None:
     assert [bytes(piece) for _, piece in frames.feed(frame(1, b"said"))] == [b"said"]
     with pytest.raises(RigError, match="something else than a command's output"):
         list(frames.feed(b"HTTP/1.1 500 Internal Server Error\r\n\r\nit broke\r\n"))
+
+
+class Broken(socket.socket):
+    """A connection whose other end no longer answers at all."""
+
+    def recv(self, size: int, flags: int = 0, /) -> bytes:
+        raise TimeoutError(110, "Connection timed out")
+
+
+def test_a_connection_that_breaks_is_the_end_of_the_stream() -> None:
+    with Hijacked(Broken()) as channel:
+        assert channel.talk(None, lambda stream, piece: None, until=time.monotonic() + 5, stop=lambda: False)
