@@ -19,7 +19,7 @@ from runner.sandbox.engine import Engine
 from runner.sandbox.images import ImageSpec, ensure
 from runner.sandbox.oneshot import OneShot, Work
 from runner.sandbox.pod import Pod
-from runner.sandbox.stream import Hijacked
+from runner.sandbox.stream import Hijacked, open_descriptors
 
 from .conftest import HERE, Images, OpenPod
 
@@ -294,6 +294,16 @@ def test_its_pod_can_be_closed_while_leftovers_write(open_pod: OpenPod, images: 
     assert pod.close() == []
     assert time.monotonic() - began < 20
     assert not box.alive()
+
+
+def test_descriptors_do_not_grow(open_pod: OpenPod, images: Images) -> None:
+    pod, held = open_pod(), []
+    for _ in range(8):
+        box = shot(pod, images.base, ["true"])
+        assert box.run(timeout_s=20).ok
+        box.remove()
+        held.append(open_descriptors())
+    assert held[-1] <= held[1]
 
 
 def test_it_ends_when_nobody_is_there_to_tell_it_anything(open_pod: OpenPod, images: Images, engine: Engine) -> None:
