@@ -90,7 +90,7 @@ class OneShot(Box):
         """Create the container, not started. ``deadline`` is monotonic. Raises RigError."""
         seconds = max(1, math.ceil(deadline - time.monotonic()))
         super().__init__(engine, replace(spec, argv=work.main(seconds), told=True), deadline=deadline)
-        self._work = work
+        self._work = replace(work, env={**spec.env, **work.env})  # a shell drops what it takes for no name of its own
         self._channel: Hijacked | None = None
         self._heard = False
 

@@ -93,8 +93,10 @@ def test_it_finds_what_a_command_by_exec_finds(open_pod: OpenPod, images: Images
 
 
 def test_its_environment_is_the_one_of_a_command_by_exec(open_pod: OpenPod, images: Images) -> None:
-    """Also where the image has variables that a script would like to call its own."""
-    names = dict.fromkeys(["mark", "size", "word", "folder", "program", "CDPATH"], "the image's")
+    """Also where there are variables that a script would like to call its own, or that no shell passes on."""
+    names = dict.fromkeys(
+        ["mark", "size", "word", "folder", "program", "CDPATH", "IFS", "a.b", "1-c", "bench_mark"], "the box's"
+    )
     work = Work(_LAY, ["env"], "/tmp", {"X": "é漢\x81\x88 'q'\n$X", "size": "the command's"})
     box = open_pod().one_shot(images.base, work, env=names, caps=ORACLE_CAPS)
     box.lay_out(archive(hello=b""))
