@@ -13,7 +13,7 @@ from runner.lab.survivors import end_survivors
 from runner.lab.tree import LAY_FIRST, TREE, Overlay, TreeUnreadable, lay_archive, tree_archive, tree_digest
 from runner.repo import Mirror
 from runner.sandbox.box import Box, ExecResult, ToolMissing
-from runner.sandbox.oneshot import OneShot, Work
+from runner.sandbox.oneshot import Work
 from runner.sandbox.pod import Pod
 from runner.sandbox.transfer import NotCopied
 from runner.schema.entry import Command
@@ -138,34 +138,21 @@ def check_in_pod(
     root, so that it can run the candidate's program as another user.
     """
     hidden = check.oracle_dir
-    user, caps = (ORACLE, ORACLE_CAPS) if check.command.oracle else (CONTESTANT, ())
-    owner = CONTESTANT if hidden else user
-    image = kit.images[check.image].tag
+    owner = _owner(check)
     with ThreadPoolExecutor(1) as aside:
         tree = aside.submit(
             tree_archive, mirror, check.commit, "checked", overlay=laid(check), carried=kit.benchmark.carried
         )
-        if work := at_once(check, kit.benchmark.entry.setup):
-            box: Box = pod.one_shot(image, work, env=kit.environment, caps=caps)
-        else:
-            oracle_mb = ORACLE_MB if hidden else 0
-            box = pod.check_box(image, env=kit.environment, user=user, caps=caps, oracle_mb=oracle_mb)
+        box, lay, run = _opened(kit, pod, check)
     try:
-        if isinstance(box, OneShot):
-            box.lay_out(tree.result())
-            ready()
-        else:
-            lay_archive(box, tree.result(), user=owner)
-            ready()
-            set_up(kit, box, owner)
+        lay(tree.result())
+        ready()
+        set_up(kit, box, owner)
         if hidden:
             box.put_tree(hidden, "/oracle")
         before = tree_digest(box) if check.watch_tree else None
         try:
-            if isinstance(box, OneShot):
-                done = _kept(kit, box.run(timeout_s=check.command.timeout_s, cancel=kit.cancel), check.output)
-            else:
-                done = run_in(kit, box, check.command, check.output, check.more)
+            done = run()
         except ToolMissing as error:
             raise NotThere(error.what, CheckResult(127, False, False, 0.0, b"", error.what.encode())) from error
         changed = report = None
@@ -198,6 +185,30 @@ def check_in_pod(
         reports=reports,
         left=left,
     )
+
+
+def _opened(kit: Kit, pod: Pod, check: Check) -> tuple[Box, Callable[[bytes], None], Callable[[], ExecResult]]:
+    """The check's container, how its tree is laid out in it, and how the command is run there."""
+    image, env = kit.images[check.image].tag, kit.environment
+    user, caps = (ORACLE, ORACLE_CAPS) if check.command.oracle else (CONTESTANT, ())
+    if work := at_once(check, kit.benchmark.entry.setup):
+        shot = pod.one_shot(image, work, env=env, caps=caps)
+
+        def run() -> ExecResult:
+            return _kept(kit, shot.run(timeout_s=check.command.timeout_s, cancel=kit.cancel), check.output)
+
+        return shot, shot.lay_out, run
+    box = pod.check_box(image, env=env, user=user, caps=caps, oracle_mb=ORACLE_MB if check.oracle_dir else 0)
+    return (
+        box,
+        lambda tree: lay_archive(box, tree, user=_owner(check)),
+        lambda: run_in(kit, box, check.command, check.output, check.more),
+    )
+
+
+def _owner(check: Check) -> str:
+    """Whose the tree is: the judge's, but for one that may not be seen by the candidate's program."""
+    return ORACLE if check.command.oracle and not check.oracle_dir else CONTESTANT
 
 
 def at_once(check: Check, setup: Command | None) -> Work | None:
