@@ -149,16 +149,16 @@ class AnswerReader:
         data = _json_object(text)
         if data is None:
             return
-        if self._wire in ("anthropic", "responses"):
-            self._identity({key: data.get(key) for key in ("model", "provider")})
         if (error := _error_of(data) if data.get("type") in (None, "error") or _is_error(data) else None) is not None:
             self._failed(error)
+        if self._wire in ("anthropic", "responses"):
+            self._identity({key: data.get(key) for key in ("model", "provider")}, answers=error is None)
         if self._wire == "anthropic":
             self._anthropic_event(data)
         elif self._wire == "responses":
             self._responses_event(data)
         else:
-            self._identity(data)
+            self._identity(data, answers=error is None)
             choice = next(_choices(data), {})
             # Moonshot has it inside the choice, Groq in a field of its own; the usual place has the last word.
             for holder in (choice, data.get("x_groq"), data):
@@ -181,7 +181,7 @@ class AnswerReader:
     def _responses_event(self, data: dict[str, Any]) -> None:
         answer = data.get("response")
         if isinstance(answer, dict):
-            self._identity(answer)
+            self._identity(answer, answers=data.get("type") != "response.failed")
             self._usage(answer.get("usage"))
             if data.get("type") in ("response.completed", "response.incomplete"):
                 self.facts.complete = True
@@ -196,9 +196,10 @@ class AnswerReader:
                     self._heard[key] = said[0]
 
     def _whole(self, data: dict[str, Any]) -> None:
-        self._identity(data)
+        error = _error_of(data)
+        self._identity(data, answers=error is None)
         self._usage(data.get("usage"))
-        if (error := _error_of(data)) is not None:
+        if error is not None:
             self._failed(error)
         else:
             self.facts.complete = True
@@ -207,16 +208,19 @@ class AnswerReader:
         self.facts.error = _reason(error)
         self.facts.context = is_context_error(400, json.dumps(error).encode())
 
-    def _identity(self, data: dict[str, Any]) -> None:
+    def _identity(self, data: dict[str, Any], *, answers: bool = True) -> None:
+        """Who is named; what only tells of an error (not ``answers``) was computed by nobody, and brokers write other
+        names there than in their answers.
+        """
         facts = self.facts
-        if isinstance(data.get("model"), str) and data["model"]:
-            facts.model = data["model"]
-            _add(facts.models, facts.model)
         if isinstance(data.get("id"), str) and facts.response_id is None:
             facts.response_id = data["id"]
-        if isinstance(data.get("provider"), str) and data["provider"]:
+        if isinstance(data.get("model"), str) and data["model"] and (answers or facts.model is None):
+            facts.model = data["model"]
+            _add(facts.models, facts.model, answers)
+        if isinstance(data.get("provider"), str) and data["provider"] and (answers or facts.host is None):
             facts.host = data["provider"][:100]
-            _add(facts.hosts, facts.host)
+            _add(facts.hosts, facts.host, answers)
 
     def _usage(self, usage: Any) -> None:
         if not isinstance(usage, dict):
@@ -232,8 +236,8 @@ class AnswerReader:
             self.facts.cost_usd = float(cost)
 
 
-def _add(names: list[str], name: str) -> None:
-    if name not in names and len(names) < MAX_NAMES:
+def _add(names: list[str], name: str, counts: bool) -> None:
+    if counts and name not in names and len(names) < MAX_NAMES:
         names.append(name)
 
 

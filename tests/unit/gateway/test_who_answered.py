@@ -139,14 +139,45 @@ def test_an_agent_that_leaves_before_the_end_takes_no_wrong_model_with_it(tmp_pa
     assert (first.outcome, first.fault, second.refused) == ("abandoned", WRONG, "wrong_model")
 
 
-@pytest.mark.parametrize("late", [True, False])
-def test_a_wrong_model_whose_answer_ends_in_an_error_is_wrong(tmp_path: Path, late: bool) -> None:
+def test_a_wrong_model_whose_answer_ends_in_an_error_is_wrong(tmp_path: Path) -> None:
     """Also where the error is that the conversation no longer fits: it was somebody else's conversation."""
     error = {"error": {"code": "context_length_exceeded", "message": "prompt is too long"}}
-    events = [*said("chat", OTHER)[:3], f"data: {json.dumps(error if late else {**error, 'model': OTHER})}\n\n"]
     talk, _ = twice("chat")
-    first, second = run(tmp_path, answering("".join(events if late else events[3:]).encode()), talk)
+    events = [*said("chat", OTHER)[:3], f"data: {json.dumps(error)}\n\n"]
+    first, second = run(tmp_path, answering("".join(events).encode()), talk)
     assert (first.outcome, first.fault, second.refused) == ("error", WRONG, "wrong_model")
+
+
+FAILURES: dict[Wire, dict[str, Any]] = {
+    "chat": {
+        "id": "r", "model": "short-name", "provider": "openai", "error": {"code": "server_error"},
+        "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}],
+    },
+    "responses": {
+        "type": "response.failed",
+        "response": {"id": "r", "model": "short-name", "provider": "openai", "error": {"code": "server_error"}},
+    },
+    "anthropic": {"type": "error", "model": "short-name", "provider": "openai", "error": {"type": "server_error"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("wire", ["chat", "responses", "anthropic"])
+@pytest.mark.parametrize("begun", [3, 0])
+def test_whoever_an_error_names_has_computed_nothing(tmp_path: Path, wire: Wire, begun: int) -> None:
+    """OpenRouter documents such errors in streams: the model without its maker, the host by another name."""
+    events = [*said(wire)[:begun], f"data: {json.dumps(FAILURES[wire])}\n\n"]
+    talk, _ = twice(wire)
+    lines = run(tmp_path, answering("".join(events).encode()), talk, **ROUTED)
+    named = (MODEL, None) if begun else ("short-name", "openai")
+    assert [(line.outcome, line.fault) for line in lines] == [("error", "error: server_error")] * 2
+    assert lines[0].model_served == named[0]
+
+
+def test_an_error_that_came_whole_names_nobody_either() -> None:
+    reader = AnswerReader("chat")
+    reader.feed(json.dumps(FAILURES["chat"]).encode())
+    facts = reader.finish()
+    assert (facts.error, facts.models, facts.hosts) == ("server_error", [], [])
 
 
 def test_no_request_passes_while_a_broker_is_asked_about_a_wrong_answer(tmp_path: Path) -> None:
