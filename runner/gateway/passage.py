@@ -199,12 +199,15 @@ class Passage:
             if wrong := self._wrong_host(host):
                 facts.host = host
                 return wrong
-        first = self._book.first_served or next(iter(facts.models), None)
+        own = [name for name in facts.models if name != self._model]  # the others only repeat what was asked for
+        first = self._book.first_served or next(iter(own), None)
         for served in facts.models:
             if not self._provider.served_ok(self._model, served, first):
                 facts.model = served
                 expected = self._model if self._provider.served == "exact" else first
                 return f"wrong model served: {served[:120]} instead of {expected}"
+        if own and self._provider.served == "first":
+            facts.model = own[0]
         return None
 
     def _wrong_host(self, host: str | None) -> str | None:

@@ -109,6 +109,25 @@ def test_where_the_first_name_counts_it_is_the_first_of_the_answer_too(tmp_path:
     assert (first.fault, second.refused) == (f"wrong model served: {OTHER} instead of local.gguf", "wrong_model")
 
 
+@pytest.mark.parametrize("echo", [0, 1, 3])
+def test_the_name_that_was_asked_for_is_no_second_model(tmp_path: Path, echo: int) -> None:
+    """A proxy calls the model as it was asked in some events, and in others as its own server does."""
+    events = said("chat", "snapshot")
+    events.insert(echo, named("chat", MODEL, deep=True))
+    del events[1 if echo == 0 else 0]
+    talk, _ = twice("chat")
+    lines = run(tmp_path, answering("".join(events).encode()), talk, served="first")
+    assert [(line.outcome, line.fault, line.model_served) for line in lines] == [("answered", None, "snapshot")] * 2
+
+
+@pytest.mark.parametrize("names", [("snapshot", OTHER), (MODEL, "snapshot", OTHER), ("snapshot", MODEL, OTHER)])
+def test_two_names_that_nobody_asked_for_are_two_models(tmp_path: Path, names: tuple[str, ...]) -> None:
+    events = [named("chat", name, deep=True) for name in names] + said("chat")[-2:]
+    talk, _ = twice("chat")
+    first, second = run(tmp_path, answering("".join(events).encode()), talk, served="first")
+    assert (first.fault, second.refused) == (f"wrong model served: {OTHER} instead of snapshot", "wrong_model")
+
+
 def test_another_host_in_the_middle_is_another_host(tmp_path: Path) -> None:
     events = said("chat", provider="DeepInfra")
     events[2:2] = said("chat", provider="Cheaper")[1:2]
