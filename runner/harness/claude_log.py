@@ -20,7 +20,7 @@ from runner.harness.claude_rows import (
     Message,
     added,
     answer_id,
-    complaint,
+    complaints,
     copy_id,
     gather,
     is_api_error,
@@ -265,8 +265,9 @@ class _Reader:
         full = data.get("terminal_reason") == "prompt_too_long"
         failed = full or data.get("is_error") is True or data.get("subtype") == "error_during_execution"
         trace.stop = "error" if failed else text(data.get("stop_reason"))
-        trace.error = shortened(complaint(data)) if failed else None
-        full = full or overflows(trace.error) or trace.stop == FILLED
+        words = complaints(data) if failed else []
+        trace.error = shortened("; ".join(words))
+        full = full or any(map(overflows, words[-1:])) or trace.stop == FILLED
         if full and not any(answer.context for answer in trace.own_answers[-1:]):
             trace.steps.append(
                 Answer(file=row.file, line=row.number, at=moment(data.get("timestamp")), whole=False, stop=trace.stop,

@@ -201,11 +201,14 @@ def is_api_error(data: dict[str, Any]) -> bool:
     )
 
 
-def complaint(data: dict[str, Any]) -> str | None:
-    """The words of a last line that tells of an error: one answer's, or a list of them."""
+def complaints(data: dict[str, Any]) -> list[str]:
+    """The words of a last line that tells of an error: one answer's, or a list of all that went wrong, the last of
+    which ended the run.
+    """
     errors = data.get("errors")
     listed = [error for error in errors if isinstance(error, str)] if isinstance(errors, list) else []
-    return text(data.get("result")) or "; ".join(listed) or None
+    result = text(data.get("result"))
+    return [result] if result else listed
 
 
 def said(message: dict[str, Any]) -> str:
