@@ -13,6 +13,13 @@ from urllib.parse import quote, quote_plus
 MASK = b"[key]"
 PLACEHOLDER = 8
 """What is shorter is no secret but what a server that needs no key is given for one, perhaps a word of the language."""
+_WORDS = re.compile(r"(?=.{1,19}\Z)[a-z]+(?:[-_][a-z]+)*")
+"""What such a server is given as well: ``password``, ``no-key-required``. A secret has digits, or is long."""
+
+
+def is_placeholder(secret: str) -> bool:
+    """Whether ``secret`` may as well be a word, which no good answer may be robbed of."""
+    return len(secret) < PLACEHOLDER or _WORDS.fullmatch(secret) is not None
 
 
 class Scrubber:

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 from urllib.parse import quote, unquote, urlsplit
 
 from runner.gateway.dial import login_of
-from runner.gateway.scrub import PLACEHOLDER, Scrubber, Sieve
+from runner.gateway.scrub import Scrubber, Sieve, is_placeholder
 from runner.gateway.unpack import Unpacker
 
 _HOP_BY_HOP = {
@@ -90,7 +90,7 @@ class Upstream:
 
     @cached_property
     def _answers_scrub(self) -> Scrubber:
-        return Scrubber(secret for secret in self.secrets if len(secret) >= PLACEHOLDER)
+        return Scrubber(secret for secret in self.secrets if not is_placeholder(secret))
 
     def response_headers(self, given: Mapping[str, str]) -> dict[str, str]:
         """The answer's headers (names in small letters), less those of the connection and any that quotes the key."""

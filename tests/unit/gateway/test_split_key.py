@@ -119,9 +119,18 @@ def test_a_piece_is_not_held_for_the_next(tmp_path: Path) -> None:
     assert (line.outcome, line.usage) == ("answered", COUNTED)
 
 
-def test_a_placeholder_is_no_secret(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["ollama", "sk-", "Password", "placeholder", "lm-studio", "no-key-required"])
+def test_a_placeholder_is_no_secret(tmp_path: Path, key: str) -> None:
     """What a local server takes for a key may be a word of the language: it is not taken out of what a model says."""
-    raw = event({**WORD, "words": "ollama is a llama"}) + STREAM
+    raw = event({**WORD, "words": f"<input {key.lower()}='{key}'> sk-"}) + STREAM
     talk, got = one(a_request())
-    (line,) = run(tmp_path, slowly(raw, 5), talk, key="ollama")
+    (line,) = run(tmp_path, slowly(raw, 5), talk, key=key.lower())
     assert (line.usage, unframed(got[0])) == (Usage(uncached_input=60, cache_read=40, output=5), raw)
+
+
+@pytest.mark.parametrize("key", ["passw0rd", "passWord", "one-two-three-four-five", "pass word", "p\u00e4ssword"])
+def test_what_may_be_a_secret_is_one(tmp_path: Path, key: str) -> None:
+    raw = event({**WORD, "words": f"I got {key}"}) + STREAM
+    talk, got = one(a_request())
+    run(tmp_path, slowly(raw, 5), talk, key=key)
+    assert b"I got [key]" in unframed(got[0])
