@@ -147,7 +147,7 @@ def _bracket(before: str | None, after: str | None, waits: Sequence[float | None
 
 
 def _ended(step: Item) -> str | None:
-    return (step.ended or step.at) if isinstance(step, Call) else step.at
+    return step.ended if isinstance(step, Call) and step.answered else step.at
 
 
 def pushed_lines(call: Call, settings: ProcessSettings) -> int:

@@ -131,10 +131,15 @@ def test_work_that_went_on_without_a_time_was_not_lost(wait: float | None, lost:
 
 
 @pytest.mark.parametrize(("wait", "lost"), [(2000.0, 2000), (None, None)])
-def test_work_without_a_time_before_the_trouble_was_not_lost(wait: float | None, lost: int | None) -> None:
+@pytest.mark.parametrize("begun", [None, "2026-01-01T00:00:00.000Z"])
+def test_work_without_a_time_before_the_trouble_was_not_lost(
+    wait: float | None, lost: int | None, begun: str | None
+) -> None:
+    """Neither is work of which only the beginning has one."""
     where: dict[str, Any] = {"file": "x", "line": 1}
     steps: list[Item] = [
-        Answer(**where, whole=True, at="2026-01-01T00:00:00.000Z"), Call(**where, id="b", tool="bash", arguments={}),
+        Answer(**where, whole=True, at="2026-01-01T00:00:00.000Z"),
+        Call(**where, id="b", tool="bash", arguments={}, at=begun, answered=True),
         Answer(**where, whole=False, error="busy"), Retry(**where, reason="busy", wait_ms=wait),
         Answer(**where, whole=True, at="2026-01-01T00:10:00.000Z"),
     ]  # fmt: skip
