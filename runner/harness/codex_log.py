@@ -22,6 +22,7 @@ from runner.harness.codex_rows import (
     arguments_of,
     duration_ms,
     is_kind,
+    last_failure,
     line_id,
     reconnected,
     usage_of,
@@ -120,20 +121,17 @@ class _Reader:
 
     def stream(self, found: Iterable[Row]) -> None:
         self.trace.schema = WITH_STREAM
-        failed: Row | None = None
+        told = []
         for row in found:
             data = row.data or {}
+            kind = text(data.get("type")) or ""
             if (reason := reconnected(data)) is not None:
                 self.trace.steps.append(Retry(file=row.file, line=row.number, reason=reason))
                 continue
-            kind = text(data.get("type")) or ""
+            told.append((kind, row))
             if kind.startswith("turn."):
                 self.trace.settled = kind == "turn.completed"
-            if kind in ("turn.failed", "error"):
-                failed = row
-            elif kind.startswith(("turn.", "item.")):
-                failed = None  # it goes on
-        if failed is not None:
+        if (failed := last_failure(told)) is not None:
             self._fails(failed, mapping((failed.data or {}).get("error")) or failed.data or {}, None)
 
     def finish(self) -> Trace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from runner.harness.jsonl import Row, count, items, mapping, text
@@ -84,6 +85,19 @@ def line_id(row: Row) -> str | None:
     """A line is written twice when all of it is the same, its time with it."""
     data = row.data or {}
     return json.dumps(data, sort_keys=True) if "timestamp" in data or "ordinal" in data else None
+
+
+def last_failure(stream: Iterable[tuple[str, Row]]) -> Row | None:
+    """The event by which a stream of events, by kind, ended; None where it went on, or had come to its end before."""
+    failed, over = None, False
+    for kind, row in stream:
+        if kind.startswith(("turn.", "thread.")):
+            over = kind == "turn.completed"
+        if kind == "turn.failed" or (kind == "error" and not over):
+            failed = row
+        elif kind.startswith(("turn.", "item.")):
+            failed = None
+    return failed
 
 
 def arguments_of(payload: dict[str, Any]) -> tuple[Any, bool]:

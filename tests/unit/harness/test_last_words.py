@@ -97,6 +97,17 @@ def test_an_output_is_for_the_call_of_its_own_turn(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(("anew", "stop"), [([], "stop"), ([{"type": "thread.started"}], "error"),
+                                            ([{"type": "turn.started"}], "error")])  # fmt: skip
+def test_an_error_after_the_last_turn_ends_none(tmp_path: Path, anew: list[dict[str, Any]], stop: str) -> None:
+    """Something went wrong while it shut down: unless it had begun anew."""
+    lines(tmp_path / "rollout-1.jsonl", HEAD, *turn(1, "1", ends(9, "1")))
+    lines(tmp_path / "stdout.jsonl", {"type": "turn.started"}, {"type": "turn.completed"}, *anew,
+          {"type": "error", "message": "no such server"})  # fmt: skip
+    found = codex_log.read_summary(tmp_path)
+    assert (found.stop, found.errors) == (stop, int(stop == "error"))
+
+
 @pytest.mark.parametrize("between", [[], [{"type": "turn.started"}]])
 def test_a_stream_that_fails_twice_fails_as_it_did_last(tmp_path: Path, between: list[dict[str, Any]]) -> None:
     failed = [{"type": "turn.failed", "error": {"message": "gone"}}, *between, {"type": "turn.failed", "error": FULL}]
