@@ -51,7 +51,8 @@ class Routing(Strict):
 
     def allows(self, host: str) -> bool:
         """Whether ``host``, a name as answers carry it, is one of ``only`` (slugs, perhaps with ``/precision``)."""
-        return not self.only or _slug(host) in {_slug(name.partition("/")[0]) for name in self.only}
+        slug = _slug(host)
+        return not self.only or _SLUGS.get(slug, slug) in {_slug(name.partition("/")[0]) for name in self.only}
 
 
 class ModelOptions(Strict):
@@ -208,6 +209,10 @@ class Provider(Strict):
             return first is None or served == first
         aliases = [*self.served_aliases, *self.options(asked).served_aliases]
         return any(re.fullmatch(pattern.format(model=re.escape(asked)), served) is not None for pattern in aliases)
+
+
+_SLUGS = {"google": "googlevertex"}
+"""Of hosts that are called otherwise in answers: OpenRouter's ``google-vertex`` is ``Google`` there."""
 
 
 def _slug(name: str) -> str:
