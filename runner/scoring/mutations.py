@@ -119,6 +119,19 @@ class Sweeper:
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
+    @property
+    def first_kill(self) -> Sequence[str]:
+        """The registry's words for a corpus that is to stop at its first failure; empty where it says none."""
+        mutations = self.suite.kit.benchmark.entry.mutations
+        return mutations.first_kill if mutations else ()
+
+    def again(self, numbered: Sequence[tuple[Patch, int]]) -> tuple[Mutant, ...]:
+        """Each patch up to the first failure, in an order that nobody knows; its number tells one run from another."""
+        with ThreadPoolExecutor(self.side_by_side + 1) as pool:
+            order = SystemRandom().sample(range(len(numbered)), len(numbered))
+            begun = {n: pool.submit(self._one, numbered[n][0], whole=False, repeat=numbered[n][1]) for n in order}
+            return tuple(begun[n].result() for n in range(len(numbered)))
+
     def _control(self, commit: str, repeat: int = 0) -> SuiteResult:
         result = self.suite.run(commit, repeat=repeat)
         if result.ended == "timeout":

@@ -10,6 +10,8 @@ from dataclasses import replace
 from runner.lab.check import Check
 from runner.lab.protected import as_run
 from runner.schema.certificate import Claim
+from runner.schema.entry import Milestone
+from runner.scoring.patches import reference_stages
 from runner.scoring.suite import Suite, folder_cases
 from runner.validate.bench import Bench
 
@@ -19,16 +21,17 @@ Judge = Callable[[int], str]
 
 
 def _judges(bench: Bench) -> dict[str, Judge]:
-    """What is repeated on the reference: the last verify, the commands behind gates, and the hidden etalon."""
+    """What is repeated on the reference: every verify where its milestone is done, the commands behind gates, and the
+    hidden etalon. Its mutants are repeated beside the patches' claims.
+    """
     if bench.reference is None:
         return {}
     entry, reference = bench.kit.benchmark.entry, bench.reference
-    last = entry.milestones[-1]
     commands = {name: entry.commands[name] for name in ("ci", "e2e", "e2e_update") if name in entry.commands}
     checks: dict[str, Check] = {
         name: Check(reference, command, watch_tree=name == "e2e_update") for name, command in commands.items()
     }
-    checks[f"verify {last.id}"] = Check(reference, entry.command(last.verify))
+    checks |= {f"verify {m.id}": Check(done, entry.command(m.verify)) for m, done in _done(bench, reference)}
     found: dict[str, Judge] = {name: _judge(bench, check) for name, check in checks.items()}
     if entry.etalon_dir and entry.mutations:
         suite = Suite(
@@ -37,6 +40,15 @@ def _judges(bench: Bench) -> dict[str, Judge]:
         )  # fmt: skip
         found["the etalon"] = _etalon(suite, reference)
     return found
+
+
+def _done(bench: Bench, reference: str) -> list[tuple[Milestone, str]]:
+    """Each milestone with the commit that ends it, as far as the reference says: it has a patch for every one."""
+    entry = bench.kit.benchmark.entry
+    if len(entry.reference) != len(entry.milestones):
+        return [(entry.milestones[-1], reference)]
+    stages = reference_stages(bench.kit.benchmark, bench.mirror, bench.baseline)
+    return list(zip(entry.milestones, stages[1:], strict=True))
 
 
 def _judge(bench: Bench, check: Check) -> Judge:

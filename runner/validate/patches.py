@@ -19,6 +19,7 @@ from runner.schema.manifests import PatchEntry
 from runner.scoring.mutations import Mutant, Sweep, Sweeper
 from runner.scoring.patches import Patch, PatchFails, apply_patch, reverted_tree
 from runner.scoring.suite import Cases, Suite, cases_of, folder_cases
+from runner.validate.again import prove_alike
 from runner.validate.bench import Bench
 
 SETS = {"probes": "probes_dir", "faults": "mutations_dir", "held-out": "held_out_dir", "placebos": "placebos_dir"}
@@ -60,9 +61,9 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     controls = {"the frozen baseline": bench.baseline} if "baseline" in entry.mutations.controls else {}
     workers = bench.kit.side_by_side
     suite = Suite(bench.kit, bench.mirror, _corpus(bench, program), bench.run_id, place=bench.place)
-    sweep = Sweeper(suite, program, False, workers, bench.announce).sweep(
-        order, usable["placebos"], controls, whole=True
-    )
+    sweeper = Sweeper(suite, program, False, workers, bench.announce)
+    sweep = sweeper.sweep(order, usable["placebos"], controls, whole=True)
+    claims += prove_alike(sweeper, sweep, order, usable["placebos"])
     sweep = _by_etalon(sweep, entry.etalon_cases)
     claims += _controls(sweep)
     killed = {m.name: m for m in sweep.mutants}

@@ -33,7 +33,7 @@ def test_nothing_is_red_where_nothing_is_spoilt(opened: Opened) -> None:
     found = prove_patches(opened(), 1)
     assert [c.id for c in found.claims if not c.ok] == []
     assert {c.id for c in found.claims} == {
-        "lists", "apply", "disjoint", "controls", "probes", "faults", "held-out", "own-probe"
+        "lists", "apply", "disjoint", "controls", "probes", "faults", "held-out", "own-probe", "mutants"
     }  # fmt: skip
     assert found.matrix["sub-plus"] == ["sub.txtar"]
 
