@@ -63,6 +63,15 @@ class ExecResult:
         return self.exit_code == 0
 
 
+@dataclass(frozen=True)
+class _Before:
+    """``kills`` of the container by then, ``wall`` clock and monotonic clock (``started``)."""
+
+    kills: int | None
+    wall: float
+    started: float
+
+
 def waiting(seconds: float) -> list[str]:
     """The main process of a box: it ends by itself, so that an orphan dies even where nobody is left to kill it."""
     return ["sleep", str(max(1, math.ceil(seconds)))]
@@ -107,14 +116,14 @@ class Box:
         Raises BoxDead where the container had ended or was ended by something else, ToolMissing where the engine
         could not start the command, RigError where the engine failed.
         """
-        self._must_live()
+        before = self._before()
         exec_id, channel = self._begin(argv, cwd, env, user, stdin is not None)
 
         def outcome(out: Capture) -> tuple[int | None, bool]:
             return self._outcome(exec_id, out)
 
         with Capture(output_limit, stdout_to) as out, Capture(output_limit, stderr_to) as err, channel:
-            return self._follow(channel, stdin, out, err, outcome, timeout_s=timeout_s, cancel=cancel)
+            return self._follow(before, channel, stdin, out, err, outcome, timeout_s=timeout_s, cancel=cancel)
 
     def begin(self, argv: Sequence[str]) -> Hijacked:
         """Start a command that goes on until the channel to it is closed. Raises RigError, ToolMissing."""
@@ -166,10 +175,15 @@ class Box:
     def _must_live(self) -> None:
         if self._ended:
             raise BoxDead(f"{self.name} has {self._ended}")
-        self.outside()
+
+    def _before(self) -> _Before:
+        """To be asked before anything of a command can run: what dies at once counts as well."""
+        self._must_live()
+        return _Before(self.outside().count(), time.time(), time.monotonic())
 
     def _follow(
         self,
+        before: _Before,
         channel: Hijacked,
         stdin: bytes | None,
         out: Capture,
@@ -186,8 +200,7 @@ class Box:
         it says itself when it has ended, and the stream stays open.
         """
         watch = self.outside()
-        kills, wall, started = watch.count(), time.time(), time.monotonic()
-        until = min(started + timeout_s, self.deadline)
+        until = min(before.started + timeout_s, self.deadline)
 
         def take(stream: int, piece: memoryview) -> None:
             (err if stream == STDERR else out).add(told.output(stream, piece) if told else piece)
@@ -202,10 +215,10 @@ class Box:
         timed_out = not over and not (told is not None and told.over)
         if timed_out:
             self._end_while_reading(channel, take)
-            oom = watch.since(kills, wall)
+            oom = watch.since(before.kills, before.wall)
         else:
             code, timed_out = outcome(out)
-            oom = code != 0 and not timed_out and watch.since(kills, wall)
+            oom = code != 0 and not timed_out and watch.since(before.kills, before.wall)
             if code is None and not timed_out and not oom:
                 raise BoxDead(f"{self.name} was ended from outside", "is something else removing containers?")
         return ExecResult(
@@ -216,7 +229,7 @@ class Box:
             stderr_truncated=err.truncated,
             timed_out=timed_out,
             oom=oom,
-            seconds=time.monotonic() - started,
+            seconds=time.monotonic() - before.started,
         )
 
     def _end_while_reading(self, channel: Hijacked, take: Callable[[int, memoryview], None]) -> None:

@@ -132,7 +132,15 @@ class OneShot(Box):
         try:
             with Capture(room) as out, Capture(room) as err:
                 done = self._follow(
-                    self._open(), order, out, err, outcome, timeout_s=timeout_s, cancel=cancel, told=told
+                    self._before(),
+                    self._open(),
+                    order,
+                    out,
+                    err,
+                    outcome,
+                    timeout_s=timeout_s,
+                    cancel=cancel,
+                    told=told,
                 )
         finally:
             self._heard = True

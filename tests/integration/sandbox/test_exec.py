@@ -6,6 +6,7 @@ import resource
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,24 @@ def test_300_mb_are_drained_within_bounds(box: Box, tmp_path: Path) -> None:
     assert log.read_bytes().endswith(b"tail")
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     assert grown < 64 * MIB
+
+
+def test_a_memory_hog_that_is_dead_before_anybody_listens(
+    open_pod: OpenPod, images: Images, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = open_pod(limits=Limits(memory_mb=64, disk_mb=8, inodes=1000), work_mb=8).check_box(images.base)
+    begin = box._begin
+
+    def late(*given: Any) -> Any:
+        begun = begin(*given)
+        time.sleep(1.5)
+        return begun
+
+    monkeypatch.setattr(box, "_begin", late)
+    done = box.exec(["python3", "-c", "x = bytearray(1 << 30)"], timeout_s=60)
+    assert done.oom
+    assert done.exit_code == 137
+    assert done.seconds > 1.5
 
 
 def test_output_up_to_the_limit_is_exact(box: Box, tmp_path: Path) -> None:
