@@ -24,17 +24,16 @@ _INDEX = """cd "$1"
 git read-tree HEAD
 git update-index -q --refresh || true
 """
-# Into an empty /work.
-LAY_FIRST = f"""
-mkdir -p {TREE}
-tar -x -f - -C {TREE}
-set -- {TREE}
+_UNPACK = f"""mkdir -p "$1"
+tar -x -f - -C "$1"
 {_INDEX}"""
 _LAY = f"""set -eu
 find "${{1%/*}}" -mindepth 1 -delete
-mkdir -p "$1"
-tar -x -f - -C "$1"
-{_INDEX}"""
+{_UNPACK}"""
+# Into an empty /work.
+LAY_FIRST = f"""
+set -- {TREE}
+{_UNPACK}"""
 # Stops at the limit, and says how reading ended: a sparse file has no end that anybody could wait for.
 _READ = '{ tar -c -f - -C "$1" --exclude=./.git . 2>/dev/null; echo $? >&2; } | head -c "$2"'
 _RENEW = 'set -eu; tar -x -f - -C "$1"\n' + _INDEX

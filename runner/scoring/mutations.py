@@ -119,12 +119,6 @@ class Sweeper:
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
 
-    @property
-    def first_kill(self) -> Sequence[str]:
-        """The registry's words for a corpus that is to stop at its first failure; empty where it says none."""
-        mutations = self.suite.kit.benchmark.entry.mutations
-        return mutations.first_kill if mutations else ()
-
     def again(self, numbered: Sequence[tuple[Patch, int]]) -> tuple[Mutant, ...]:
         """Each patch up to the first failure, in an order that nobody knows; its number tells one run from another."""
         with ThreadPoolExecutor(self.side_by_side + 1) as pool:

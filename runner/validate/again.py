@@ -9,15 +9,16 @@ from runner.scoring.mutations import Mutant, Sweep, Sweeper
 from runner.scoring.patches import Patch
 
 
-def prove_alike(sweeper: Sweeper, sweep: Sweep, patches: Sequence[Patch], placebos: Sequence[Patch]) -> list[Claim]:
+def prove_alike(
+    sweeper: Sweeper, sweep: Sweep, patches: Sequence[Patch], placebos: Sequence[Patch], *, stops: bool
+) -> list[Claim]:
     """``sweep``: what ``patches`` came to with every case, and ``placebos`` up to the first that fails. Now all end
-    there, where the registry says how. Nothing is claimed where the controls made a sweep impossible.
+    there, where the registry says how (``stops``). Nothing is claimed where the controls made a sweep impossible.
     """
     if not sweep.mutants:
         return []
     first = [*sweep.mutants, *sweep.placebos]
     # A mutant's command has other arguments than it had with every case: that is another check without a number.
-    stops = bool(sweeper.first_kill)
     second = sweeper.again([(p, 0 if stops else 1) for p in patches] + [(p, 1) for p in placebos])
     flaky = [
         f"{one.name} ({_said(one)} | {_said(two)})"

@@ -10,7 +10,6 @@ from runner.lab.text import plain
 from runner.schema.certificate import Claim
 from runner.schema.entry import Criterion, Milestone
 from runner.scoring.criterion import Verdict, judge_criterion
-from runner.scoring.patches import reference_stages
 from runner.validate.bench import Bench
 
 
@@ -21,7 +20,9 @@ def prove_baseline_claims(bench: Bench) -> list[Claim]:
         verdicts = aside.submit(judge_criterion, bench.branch(bench.baseline)) if entry.criterion else None
         ci = bench.branch(bench.baseline).check(entry.commands["ci"], "baseline-ci")  # its own tests prove it here too
         claims = [_green(ci)]
-        claims += [_not_done(bench, m, before) for m, before in zip(entry.milestones, _stages(bench), strict=False)]
+        stages = bench.stages()
+        begun = stages[:-1] if stages else [bench.baseline]
+        claims += [_not_done(bench, m, before) for m, before in zip(entry.milestones, begun, strict=False)]
         if entry.criterion is not None and verdicts is not None:
             claims.append(_criterion_fails(entry.criterion, verdicts.result()))
     return claims
@@ -58,14 +59,6 @@ def _criterion_fails(criterion: Criterion, verdicts: Sequence[Verdict]) -> Claim
         else f"the success criterion could not be measured: {unmeasured[0]}",
         fix="the symptom has to reproduce on the baseline every time",
     )
-
-
-def _stages(bench: Bench) -> list[str]:
-    """The commit that each milestone begins from, as far as the reference says: it has a patch for every one."""
-    entry = bench.kit.benchmark.entry
-    if bench.reference is None or len(entry.reference) != len(entry.milestones):
-        return [bench.baseline]
-    return reference_stages(bench.kit.benchmark, bench.mirror, bench.baseline)[:-1]
 
 
 def _not_done(bench: Bench, milestone: Milestone, commit: str) -> Claim:

@@ -10,6 +10,7 @@ from runner.lab.check import Place
 from runner.lab.kit import Kit
 from runner.repo import Mirror
 from runner.scoring.branch import Branch
+from runner.scoring.patches import reference_stages
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,15 @@ class Bench:
     folder: Path
     announce: Callable[[str], None]
     place: Place
+
+    def stages(self) -> list[str] | None:
+        """The commit that each milestone begins from, and the last one's end; None where the reference does not say: it
+        has no patch for each. Raises PatchFails.
+        """
+        entry = self.kit.benchmark.entry
+        if self.reference is None or len(entry.reference) != len(entry.milestones):
+            return None
+        return reference_stages(self.kit.benchmark, self.mirror, self.baseline)
 
     def branch(self, commit: str, repeats: int | None = None) -> Branch:
         """A commit as the scorers see it; output goes into a folder of its own."""

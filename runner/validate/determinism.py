@@ -10,8 +10,6 @@ from dataclasses import replace
 from runner.lab.check import Check
 from runner.lab.protected import as_run
 from runner.schema.certificate import Claim
-from runner.schema.entry import Milestone
-from runner.scoring.patches import reference_stages
 from runner.scoring.suite import Suite, folder_cases
 from runner.validate.bench import Bench
 
@@ -31,7 +29,9 @@ def _judges(bench: Bench) -> dict[str, Judge]:
     checks: dict[str, Check] = {
         name: Check(reference, command, watch_tree=name == "e2e_update") for name, command in commands.items()
     }
-    checks |= {f"verify {m.id}": Check(done, entry.command(m.verify)) for m, done in _done(bench, reference)}
+    stages = bench.stages()
+    done = zip(entry.milestones, stages[1:], strict=True) if stages else [(entry.milestones[-1], reference)]
+    checks |= {f"verify {m.id}": Check(commit, entry.command(m.verify)) for m, commit in done}
     found: dict[str, Judge] = {name: _judge(bench, check) for name, check in checks.items()}
     if entry.etalon_dir and entry.mutations:
         suite = Suite(
@@ -40,15 +40,6 @@ def _judges(bench: Bench) -> dict[str, Judge]:
         )  # fmt: skip
         found["the etalon"] = _etalon(suite, reference)
     return found
-
-
-def _done(bench: Bench, reference: str) -> list[tuple[Milestone, str]]:
-    """Each milestone with the commit that ends it, as far as the reference says: it has a patch for every one."""
-    entry = bench.kit.benchmark.entry
-    if len(entry.reference) != len(entry.milestones):
-        return [(entry.milestones[-1], reference)]
-    stages = reference_stages(bench.kit.benchmark, bench.mirror, bench.baseline)
-    return list(zip(entry.milestones, stages[1:], strict=True))
 
 
 def _judge(bench: Bench, check: Check) -> Judge:

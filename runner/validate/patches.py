@@ -63,7 +63,7 @@ def prove_patches(bench: Bench, seed: int) -> PatchClaims:
     suite = Suite(bench.kit, bench.mirror, _corpus(bench, program), bench.run_id, place=bench.place)
     sweeper = Sweeper(suite, program, False, workers, bench.announce)
     sweep = sweeper.sweep(order, usable["placebos"], controls, whole=True)
-    claims += prove_alike(sweeper, sweep, order, usable["placebos"])
+    claims += prove_alike(sweeper, sweep, order, usable["placebos"], stops=bool(entry.mutations.first_kill))
     sweep = _by_etalon(sweep, entry.etalon_cases)
     claims += _controls(sweep)
     killed = {m.name: m for m in sweep.mutants}
